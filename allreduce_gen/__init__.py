@@ -1,0 +1,1 @@
+"""Generates, proves and runs specialised all-reduce kernels for pypto."""

@@ -1,0 +1,73 @@
+"""Long statements broken as the formatter breaks them.
+
+Templates write one statement a line. One longer than LINE_LENGTH is broken at its
+outermost brackets: the contents on a line of their own where they fit, else one item a
+line with a trailing comma. Nothing else of the formatter's rules is needed here.
+"""
+
+from __future__ import annotations
+
+LINE_LENGTH = 88
+
+_OPEN, _CLOSE = "([{", ")]}"
+_INDENT = "    "
+
+
+def lay_out(source: str) -> str:
+    """`source` with every long code line broken."""
+    return "".join(
+        line if len(line.rstrip("\n")) <= LINE_LENGTH else _break(line)
+        for line in source.splitlines(keepends=True)
+    )
+
+
+def _break(line: str) -> str:
+    """`head(items)tail` over several lines; a line with no brackets is left alone."""
+    indent = line[: len(line) - len(line.lstrip())]
+    opened = _last_outer_bracket(line)
+    if opened is None:
+        return line
+    start, end = opened
+    inner = indent + _INDENT
+    items = _split_items(line[start + 1 : end])
+    one_line = f"{inner}{', '.join(items)}"
+    if len(one_line) <= LINE_LENGTH:
+        body = f"{one_line}\n"
+    else:
+        body = "".join(lay_out(f"{inner}{item},\n") for item in items)
+    return f"{line[: start + 1]}\n{body}{indent}{line[end:]}"
+
+
+def _last_outer_bracket(line: str) -> tuple[int, int] | None:
+    """Where the last bracket pair at depth 0 opens and closes."""
+    found, depth, start = None, 0, 0
+    for index, char in _code_chars(line):
+        if char in _OPEN:
+            start = index if depth == 0 else start
+            depth += 1
+        elif char in _CLOSE:
+            depth -= 1
+            found = (start, index) if depth == 0 else found
+    return found
+
+
+def _split_items(text: str) -> list[str]:
+    """`text` at its commas at depth 0."""
+    items, depth, start = [], 0, 0
+    for index, char in _code_chars(text):
+        depth += (char in _OPEN) - (char in _CLOSE)
+        if char == "," and depth == 0:
+            items.append(text[start:index].strip())
+            start = index + 1
+    return [*items, last] if (last := text[start:].strip()) else items
+
+
+def _code_chars(text: str) -> list[tuple[int, str]]:
+    """The characters outside string literals, with their positions."""
+    chars, quote = [], ""
+    for index, char in enumerate(text):
+        if char in "\"'" and quote in ("", char):
+            quote = "" if quote else char
+        elif not quote:
+            chars.append((index, char))
+    return chars

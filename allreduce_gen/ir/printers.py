@@ -1,0 +1,154 @@
+"""Plans as text for people and as data for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, assert_never
+
+from .cost import Cost
+from .expr import Binary, Const, Minimum, Name, format_expr
+from .plan import Plan
+from .steps import (
+    Move,
+    NotifyPeers,
+    PeerLoop,
+    Place,
+    Reduce,
+    Span,
+    Step,
+    WaitForPeers,
+)
+
+SCHEMA_VERSION = 1
+
+
+def format_plan(plan: Plan, cost: Cost) -> str:
+    """The plan as a page of text, without a trailing newline."""
+    spec = plan.spec
+    sections = [
+        f"{spec.name}: {spec.op.value} of {spec.size} {spec.dtype.value} elements "
+        f"over {spec.num_ranks} {_plural('rank', spec.num_ranks)}, for {spec.platform}",
+        _section("constants", ((one.name, str(one.value)) for one in plan.constants)),
+        _section("windows", _window_rows(plan)),
+        _section("names", ((b.name, format_expr(b.value)) for b in plan.bindings)),
+        _section("steps of my_rank", itertools.chain(*map(_step_rows, plan.steps))),
+        _section("edges", _edge_rows(plan)),
+        _section("cost of the busiest rank", _cost_rows(cost)),
+    ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def plan_to_json(plan: Plan, cost: Cost) -> dict[str, Any]:
+    """The plan as plain data; expressions are text, `env` gives their names' values."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "spec": _plain(plan.spec),
+        "env": plan.env,
+        "windows": [_plain(window) for window in plan.windows],
+        "signal_rows": {row.name: row.value for row in plan.signal_rows},
+        "names": {one.name: format_expr(one.value) for one in plan.bindings},
+        "steps": [{"kind": type(s).__name__} | _plain(s) for s in plan.steps],
+        "edges": [_plain(edge) for edge in plan.edges],
+        "cost": _plain(cost),
+    }
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Const | Name | Binary | Minimum):
+        return format_expr(value)
+    if isinstance(value, enum.Enum):
+        return value.value
+    if dataclasses.is_dataclass(value):
+        return {
+            one.name: _plain(getattr(value, one.name))
+            for one in dataclasses.fields(value)
+        }
+    return value
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _section(title: str, rows: Iterable[tuple[str, ...]]) -> str:
+    """`title` over its rows in aligned columns; nothing where there are no rows."""
+    table = list(rows)
+    if not table:
+        return ""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in table
+    )
+    return "\n".join([title, *(f"    {line}".rstrip() for line in lines)])
+
+
+def _window_rows(plan: Plan) -> Iterable[tuple[str, ...]]:
+    for window in plan.windows:
+        shape = f"[{format_expr(window.rows)}, {format_expr(window.width)}]"
+        yield window.name, shape, window.dtype.value, ""
+    if plan.signal_rows:
+        rows = ", ".join(f"{row.name} = {row.value}" for row in plan.signal_rows)
+        yield "signal", f"[{len(plan.signal_rows)}, NUM_RANKS]", "int32", rows
+
+
+def _step_rows(step: Step) -> Iterator[tuple[str, str]]:
+    """A step's name beside what it does, its guard and its loop first."""
+    lines = [] if step.guard is None else [f"if {format_expr(step.guard)}:"]
+    if step.peers is not None:
+        lines.append(_loop(step.peers))
+    lines.append(_action(step))
+    for depth, line in enumerate(lines):
+        yield "" if depth else step.name, f"{'    ' * depth}{line}"
+
+
+def _action(step: Step) -> str:
+    match step:
+        case Move():
+            return f"{_place(step.target)} = {_place(step.source)}{_span(step.span)}"
+        case Reduce():
+            parts = f"{_place(step.own)}, {_place(step.contribution)}"
+            combined = f"{step.op.value}({parts})"
+            return f"{_place(step.target)} = {combined}{_span(step.span)}"
+        case NotifyPeers():
+            slot = f"signal[{format_expr(step.row)}, my_rank]"
+            return f"{slot} of {step.peers.name} += {step.value}"
+        case WaitForPeers():
+            slot = f"signal[{format_expr(step.row)}, {step.peers.name}]"
+            return f"until {slot} >= {step.expected}"
+        case _:
+            assert_never(step)
+
+
+def _place(place: Place) -> str:
+    index = f"[{format_expr(place.row)}, {format_expr(place.at)} +]"
+    owner = "" if place.peer is None else f" of {format_expr(place.peer)}"
+    return f"{place.window}{index}{owner}"
+
+
+def _span(span: Span) -> str:
+    parts = [format_expr(span.tile)]
+    if span.is_looped:
+        parts = [f"{format_expr(span.num_tiles)} x {parts[0]}"]
+    if span.has_tail:
+        parts.append(format_expr(span.tail))
+    return f", {' + '.join(parts)} elements"
+
+
+def _loop(loop: PeerLoop) -> str:
+    bounds = f"{format_expr(loop.start)} to {format_expr(loop.stop)} - 1"
+    return f"for {loop.var} = {bounds}: {loop.name} = {format_expr(loop.peer)}"
+
+
+def _edge_rows(plan: Plan) -> Iterable[tuple[str, ...]]:
+    for edge in plan.edges:
+        yield f"{edge.source} -> {edge.target}", edge.kind.value, edge.carrier
+
+
+def _cost_rows(cost: Cost) -> Iterable[tuple[str, ...]]:
+    for field in dataclasses.fields(cost):
+        value = getattr(cost, field.name)
+        yield field.name, f"{value:.1f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,72 @@
+"""Which specs can be planned: every AR1xx finding but those of single options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allreduce_gen.diagnostics import Diagnostic, codes, diagnose
+from allreduce_gen.spec import AllReduceSpec
+from allreduce_gen.targets import MAX_RANKS, PLATFORMS, aligned_elems
+
+
+def check_spec(spec: AllReduceSpec) -> Iterator[Diagnostic]:
+    """All that keeps `spec` from being planned; nothing where it can be."""
+    yield from _check_ranks(spec)
+    yield from _check_size(spec)
+    if spec.platform not in PLATFORMS:
+        yield diagnose(
+            codes.AR107,
+            f"unknown platform {spec.platform!r}",
+            help=f"use one of {', '.join(PLATFORMS)}",
+        )
+        return
+    yield from _check_arithmetic(spec)
+
+
+def _check_ranks(spec: AllReduceSpec) -> Iterator[Diagnostic]:
+    if spec.num_ranks < 1:
+        yield diagnose(
+            codes.AR101,
+            f"{spec.num_ranks} ranks; an all-reduce needs at least 1",
+            help=f"give --ranks from 1 to {MAX_RANKS}",
+        )
+    if spec.num_ranks > MAX_RANKS:
+        yield diagnose(
+            codes.AR106,
+            f"{spec.num_ranks} ranks; a communication context holds {MAX_RANKS}",
+            help=f"give --ranks from 1 to {MAX_RANKS}",
+        )
+
+
+def _check_size(spec: AllReduceSpec) -> Iterator[Diagnostic]:
+    if spec.size < 1:
+        yield diagnose(
+            codes.AR102,
+            f"{spec.size} elements; each rank contributes at least 1",
+            help="give --size 1 or more",
+        )
+    elif spec.num_ranks >= 1 and spec.size % spec.num_ranks:
+        yield _not_divisible(spec)
+
+
+def _not_divisible(spec: AllReduceSpec) -> Diagnostic:
+    step = spec.num_ranks * aligned_elems(spec.dtype)
+    below = spec.size // step * step
+    near = [size for size in (below, below + step) if size > 0]
+    return diagnose(
+        codes.AR103,
+        f"{spec.size} elements do not divide among {spec.num_ranks} ranks: "
+        f"{spec.size % spec.num_ranks} left over",
+        help=f"use --size {' or '.join(map(str, near))}, the nearest that divide "
+        "into chunks of whole 32-byte blocks",
+    )
+
+
+def _check_arithmetic(spec: AllReduceSpec) -> Iterator[Diagnostic]:
+    allowed = PLATFORMS[spec.platform].dtypes_for(spec.op)
+    if spec.dtype not in allowed:
+        yield diagnose(
+            codes.AR104,
+            f"{spec.platform} cannot {spec.op.value} {spec.dtype.value}",
+            help=f"use one of {', '.join(dtype.value for dtype in allowed)}",
+        )

@@ -1,0 +1,39 @@
+"""Every spec that cannot be planned is refused with its numbers."""
+
+import pytest
+
+from allreduce_gen.planner import check_spec
+from allreduce_gen.spec import AllReduceSpec, DType
+
+
+def findings(**fields: object) -> list[tuple[str, str, str]]:
+    spec = AllReduceSpec(**({"num_ranks": 4, "size": 4096} | fields))  # type: ignore[arg-type]
+    return [(one.code.id, one.message, one.help) for one in check_spec(spec)]
+
+
+def test_a_good_spec_has_no_finding() -> None:
+    assert findings() == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "message"),
+    [
+        ({"num_ranks": 0}, "AR101", "0 ranks; an all-reduce needs at least 1"),
+        ({"num_ranks": -1}, "AR101", "-1 ranks; an all-reduce needs at least 1"),
+        ({"size": 0}, "AR102", "0 elements; each rank contributes at least 1"),
+        ({"size": -4}, "AR102", "-4 elements; each rank contributes at least 1"),
+        (
+            {"num_ranks": 65, "size": 65 * 8},
+            "AR106",
+            "65 ranks; a communication context holds 64",
+        ),
+        ({"dtype": DType.INT64}, "AR104", "a2a3sim cannot sum int64"),
+        ({"platform": "a1"}, "AR107", "unknown platform 'a1'"),
+    ],
+)
+def test_refusals(fields: dict[str, object], code: str, message: str) -> None:
+    assert [(one[0], one[1]) for one in findings(**fields)] == [(code, message)]
+
+
+def test_all_findings_are_collected() -> None:
+    assert [one[0] for one in findings(num_ranks=0, size=0)] == ["AR101", "AR102"]
