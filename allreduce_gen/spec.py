@@ -52,12 +52,73 @@ class ReduceOp(enum.Enum):
     """How elements at the same position are combined."""
 
     SUM = "sum"
+    MAX = "max"
+    MIN = "min"
+    PROD = "prod"
+    AVG = "avg"  # the sum, scaled once by 1/P
 
 
 class Algorithm(enum.Enum):
     """How the data moves."""
 
     TWO_PHASE = "two_phase"
+    MESH = "mesh"
+    RING = "ring"
+    BIDIRECTIONAL_RING = "bidirectional_ring"
+    RECURSIVE_DOUBLING = "recursive_doubling"
+    HALVING_DOUBLING = "halving_doubling"
+    TREE = "tree"
+    DOUBLE_TREE = "double_tree"
+    HIERARCHICAL = "hierarchical"
+    SWING = "swing"
+
+
+class Accumulate(enum.Enum):
+    """The type in which 16-bit floats are combined."""
+
+    WIDE = "wide"  # FP32, rounded once at the end
+    NATIVE = "native"  # their own, rounded after every operation
+
+
+class Reuse(enum.Enum):
+    """What keeps windows that persist from one call to the next right."""
+
+    ONCE = "once"  # nothing: windows are fresh at every call
+    EPOCH = "epoch"  # slots only grow, and the call's number says how far
+    SELF_CLEARING = "self_clearing"  # every call returns its slots to zero
+
+
+class Transfer(enum.Enum):
+    """Who moves data between ranks."""
+
+    PULL = "pull"  # the reader, by remote_load
+    PUSH = "push"  # the writer, by remote_store into a slot of the reader
+
+
+class BarrierKind(enum.Enum):
+    """How a barrier of many ranks is made."""
+
+    ALL_PEER = "all_peer"  # everybody notifies everybody: one round
+    DISSEMINATION = "dissemination"  # one notify a round, in ceil(log2 P) rounds
+    AUTO = "auto"  # by the number of ranks
+
+
+class Order(enum.Enum):
+    """The order in which a rank combines contributions."""
+
+    AROUND = "around"  # its own first, then its peers around the ring
+    ASCENDING = "ascending"  # rank 0's first, the same on every rank
+
+
+class Form(enum.Enum):
+    """How the kernel is spelled."""
+
+    PROGRAM = "program"  # a class under @pl.program
+    JIT = "jit"  # functions under @pl.jit
+
+
+_NAMED = ("op", "accumulate", "reuse", "form", "transfer", "barrier", "order")
+"""Fields whose words a kernel's name has where they are not the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +126,12 @@ class AllReduceSpec:
     """One all-reduce: `num_ranks` ranks contribute `size` elements of `dtype` each.
 
     Every rank gets, at each position, all ranks' elements there combined by `op`.
-    `platform` is one of `targets.PLATFORMS`. A spec is data: `planner.check_spec`
-    says whether it can be planned.
+    `shape`, where given, is the shape of each rank's tensor and has `size` elements.
+    `platform` is one of `targets.PLATFORMS`. `tile` is the most elements that one load
+    or store moves, chosen from the platform's memory unless given. `strict_divisible`
+    refuses a size that the ranks do not divide evenly. `groups` are, for two levels, how
+    many groups of how many ranks; `order` is the algorithm's own unless given. A spec
+    is data: `planner.check_spec` says whether it can be planned.
     """
 
     num_ranks: int
@@ -75,6 +140,17 @@ class AllReduceSpec:
     dtype: DType = DType.FP32
     op: ReduceOp = ReduceOp.SUM
     platform: str = "a2a3sim"
+    shape: tuple[int, ...] | None = None
+    accumulate: Accumulate = Accumulate.WIDE
+    reuse: Reuse = Reuse.ONCE
+    form: Form = Form.PROGRAM
+    transfer: Transfer = Transfer.PULL
+    barrier: BarrierKind = BarrierKind.ALL_PEER
+    order: Order | None = None
+    groups: tuple[int, int] | None = None
+    tile: int | None = None
+    in_place: bool = False
+    strict_divisible: bool = False
 
     @property
     def size_bytes(self) -> int:
@@ -82,14 +158,32 @@ class AllReduceSpec:
         return self.size * self.dtype.nbytes
 
     @property
+    def accumulator(self) -> DType:
+        """The type in which elements are combined."""
+        narrow = self.dtype in (DType.FP16, DType.BF16)
+        wide = narrow and self.accumulate is Accumulate.WIDE
+        return DType.FP32 if wide else self.dtype
+
+    @property
     def name(self) -> str:
-        """The kernel's name: `two_phase_p4_n4096_fp32`."""
-        parts = [
+        """The kernel's name: `two_phase_p4_n4096_fp32`, and what is not the default."""
+        default = AllReduceSpec(num_ranks=self.num_ranks, size=self.size)
+        words = [
             self.algorithm.value,
             f"p{self.num_ranks}",
-            f"n{self.size}",
+            f"n{self.size}" if self.shape is None else "x".join(map(str, self.shape)),
             self.dtype.value,
         ]
-        if self.op is not ReduceOp.SUM:
-            parts.append(self.op.value)
-        return "_".join(parts)
+        for field in _NAMED:
+            value = getattr(self, field)
+            if value is not getattr(default, field):
+                words.append(value.value)
+        if self.groups is not None:
+            words.append("x".join(map(str, self.groups)))
+        if self.tile is not None:
+            words.append(f"tile{self.tile}")
+        if self.in_place:
+            words.append("in_place")
+        if self.platform != default.platform:
+            words.append(self.platform)
+        return "_".join(words)

@@ -21,30 +21,66 @@ MAX_RANKS = 64
 class Target:
     """One platform: `ub_bytes` of on-chip buffer a core, `num_cores` vector cores.
 
-    `arithmetic` names the element types that its vector unit adds, multiplies and
-    compares.
+    `arithmetic` names the element types that its vector unit combines by each operator,
+    `casts` those that it also converts to FP32 and back.
     """
 
     name: str
     ub_bytes: int
     num_cores: int
-    arithmetic: frozenset[DType]
+    arithmetic: dict[ReduceOp, frozenset[DType]]
+    casts: frozenset[DType] = frozenset({DType.FP16, DType.BF16})
+
+    def combines(self, op: ReduceOp, dtype: DType) -> bool:
+        """Whether the vector unit combines two tiles of `dtype` by `op`."""
+        return dtype in self.arithmetic[op]
 
     def dtypes_for(self, op: ReduceOp) -> tuple[DType, ...]:
-        """Element types that `op` can reduce here, in the order of `DType`."""
-        del op  # one table serves every operator so far
-        return tuple(dtype for dtype in DType if dtype in self.arithmetic)
+        """Element types that `op` can reduce here, also by way of FP32."""
+        direct = self.arithmetic[op]
+        return tuple(one for one in DType if one in direct or one in self.casts)
+
+    def ops_for(self, dtype: DType) -> tuple[ReduceOp, ...]:
+        """Operators that can reduce `dtype` here."""
+        return tuple(op for op in ReduceOp if dtype in self.dtypes_for(op))
 
 
-_A2A3 = frozenset({DType.FP32})
+_A2A3 = frozenset({DType.FP32, DType.FP16, DType.INT32, DType.INT16})
+_A5_WIDE = _A2A3 | {
+    DType.BF16,
+    DType.UINT16,
+    DType.UINT32,
+    DType.INT64,
+    DType.UINT64,
+}
+_A5 = _A5_WIDE | {DType.INT8, DType.UINT8}
+
+
+def _arithmetic(
+    adds: frozenset[DType], multiplies: frozenset[DType]
+) -> dict[ReduceOp, frozenset[DType]]:
+    return {
+        ReduceOp.SUM: adds,
+        ReduceOp.MAX: adds,
+        ReduceOp.MIN: adds,
+        ReduceOp.PROD: multiplies,
+        # The mean of integers would lose its fraction.
+        ReduceOp.AVG: frozenset(dtype for dtype in adds if dtype.is_float),
+    }
+
 
 PLATFORMS: dict[str, Target] = {
-    name: Target(name=name, ub_bytes=ub_bytes, num_cores=cores, arithmetic=_A2A3)
-    for name, ub_bytes, cores in (
-        ("a2a3sim", 188416, 48),
-        ("a2a3", 188416, 48),
-        ("a5sim", 245760, 36),
-        ("a5", 245760, 36),
+    name: Target(
+        name=name,
+        ub_bytes=ub_bytes,
+        num_cores=cores,
+        arithmetic=_arithmetic(adds, multiplies),
+    )
+    for name, ub_bytes, cores, adds, multiplies in (
+        ("a2a3sim", 188416, 48, _A2A3, _A2A3),
+        ("a2a3", 188416, 48, _A2A3, _A2A3),
+        ("a5sim", 245760, 36, _A5, _A5_WIDE),
+        ("a5", 245760, 36, _A5, _A5_WIDE),
     )
 }
 

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from allreduce_gen.ir.constants import Constant, Factor
 from allreduce_gen.ir.cost import Cost
-from allreduce_gen.ir.plan import Binding, Constant, Plan, Window
-from allreduce_gen.ir.steps import Step
-from allreduce_gen.spec import AllReduceSpec
+from allreduce_gen.ir.plan import Plan, SignalRow, Window
+from allreduce_gen.ir.steps import Binding, Block, Phase, Step
+from allreduce_gen.spec import AllReduceSpec, Form
+
+from .wording import WORDS, OpWords, TorchCheck, torch_check
 
 MAX_DRAWN_RANKS = 8
+
+_FLAGS = (
+    "algorithm",
+    "dtype",
+    "op",
+    "platform",
+    "accumulate",
+    "reuse",
+    "form",
+    "transfer",
+    "barrier",
+    "order",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +38,12 @@ class KernelView:
 
     spec: AllReduceSpec
     cost: Cost
-    constants: tuple[Constant, ...]
-    signal_rows: tuple[Constant, ...]
+    constants: tuple[Constant | Factor, ...]
+    signal_rows: tuple[SignalRow, ...]
+    num_rows: int
     windows: tuple[Window, ...]
     bindings: tuple[Binding, ...]
+    scalars: tuple[str, ...]
     steps: dict[str, Step]
     drawn_ranks: tuple[int, ...]
     file_name: str
@@ -33,6 +52,50 @@ class KernelView:
     @property
     def draws_all_ranks(self) -> bool:
         return len(self.drawn_ranks) == self.spec.num_ranks
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the kernel is a class under @pl.program."""
+        return self.spec.form is Form.PROGRAM
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether some rank moves fewer bytes than the busiest."""
+        return self.cost.remote_bytes * self.spec.num_ranks != (
+            self.cost.total_remote_bytes
+        )
+
+    @property
+    def rounding_note(self) -> str:
+        """How 16-bit floats are combined, after a comma; nothing for other types."""
+        if self.spec.accumulator is not self.spec.dtype:
+            return f", in {self.spec.accumulator.name} and rounded once"
+        return ""
+
+    def number(self, name: str) -> float:
+        """The value of the module constant `name`."""
+        return next(one.value for one in self.constants if one.name == name)
+
+    @property
+    def rounds_word(self) -> str:
+        """What the cost card calls the times that a rank waits."""
+        pairwise = any(step.phase is Phase.HANDSHAKE for step in self.steps.values())
+        return "wait rounds" if pairwise else "barrier rounds"
+
+    @property
+    def words(self) -> OpWords:
+        return WORDS[self.spec.op]
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The dimensions of one rank's tensor, as the kernel writes them."""
+        if self.spec.shape is None:
+            return ("1", "SIZE")
+        return tuple(map(str, self.spec.shape))
+
+    @property
+    def torch(self) -> TorchCheck:
+        return torch_check(self.spec, self.dims)
 
     @property
     def rank_width(self) -> int:
@@ -73,11 +136,13 @@ def make_view(plan: Plan, cost: Cost) -> KernelView:
     return KernelView(
         spec=spec,
         cost=cost,
-        constants=plan.constants,
+        constants=(*plan.constants, *plan.factors),
+        scalars=plan.scalars,
         signal_rows=plan.signal_rows,
+        num_rows=plan.num_rows,
         windows=plan.windows,
         bindings=plan.bindings,
-        steps={step.name: step for step in plan.steps},
+        steps=dict(_by_name(plan.steps)),
         drawn_ranks=(
             ranks if len(ranks) <= MAX_DRAWN_RANKS else (*ranks[:2], ranks[-1])
         ),
@@ -86,16 +151,33 @@ def make_view(plan: Plan, cost: Cost) -> KernelView:
     )
 
 
+def _by_name(steps: Iterable[Step]) -> Iterator[tuple[str, Step]]:
+    """Every step under its name, blocks and what is in them."""
+    for step in steps:
+        yield step.name, step
+        if isinstance(step, Block):
+            yield from _by_name(step.body)
+
+
 def format_command(spec: AllReduceSpec) -> str:
     """The command line that emits `spec`, leaving out what is the default."""
     default = AllReduceSpec(num_ranks=spec.num_ranks, size=spec.size)
-    words = ["allreduce-gen", f"--ranks {spec.num_ranks}", f"--size {spec.size}"]
-    if spec.algorithm is not default.algorithm:
-        words.append(f"--algorithm {spec.algorithm.value}")
-    if spec.dtype is not default.dtype:
-        words.append(f"--dtype {spec.dtype.value}")
-    if spec.op is not default.op:
-        words.append(f"--op {spec.op.value}")
-    if spec.platform != default.platform:
-        words.append(f"--platform {spec.platform}")
+    size = "x".join(map(str, spec.shape)) if spec.shape else str(spec.size)
+    words = [
+        f"allreduce-gen --ranks {spec.num_ranks}",
+        f"--shape {size}" if spec.shape else f"--size {size}",
+    ]
+    for name in _FLAGS:
+        value = getattr(spec, name)
+        if value != getattr(default, name):
+            words.append(f"--{name} {getattr(value, 'value', value)}")
+    if spec.groups is not None:
+        words.append(f"--groups {'x'.join(map(str, spec.groups))}")
+    if spec.tile is not None:
+        words.append(f"--tile {spec.tile}")
+    words += [
+        f"--{name.replace('_', '-')}"
+        for name in ("in_place", "strict_divisible")
+        if getattr(spec, name)
+    ]
     return " ".join(words)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from .events import Event, Repeat, with_fields, Tile
+from .events import Event, Repeat, Tile, with_fields
 from .memory import Buffer, Region
 from .trace import AgentTrace, Trace
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ class Cost:
     `bound_bytes` is 2(P-1)/P of the vector, the least that an all-reduce moves through
     one port (Patarasuk and Yuan 2009); `mesh_bytes` is (P-1) vectors, what reading all
     peers' whole vectors takes. A transfer from a rank to itself is not remote.
+    `barrier_rounds` are the times a rank waits, for however many peers at once.
     """
 
     remote_bytes: int
@@ -44,7 +46,7 @@ def measure_cost(plan: Plan, trace: Trace) -> Cost:
         total_remote_bytes=sum(remote),
         bound_bytes=2 * (spec.num_ranks - 1) / spec.num_ranks * spec.size_bytes,
         mesh_bytes=(spec.num_ranks - 1) * spec.size_bytes,
-        barrier_rounds=len(plan.signal_rows),
+        barrier_rounds=max(_rounds(one.events) for one in trace.agents),
         notifies=max(_count(one.events, Notify) for one in trace.agents),
         waits=max(_count(one.events, Wait) for one in trace.agents),
         window_bytes=sum(
@@ -62,6 +64,15 @@ def _remote_bytes(one: AgentTrace) -> int:
         event.region.num_elems * event.region.view.dtype.nbytes
         for event in flatten(one.events)
         if isinstance(event, RemoteLoad | RemoteStore) and event.peer != one.agent.rank
+    )
+
+
+def _rounds(events: Iterable[Event]) -> int:
+    """Waits that do not directly follow another one."""
+    pairs = itertools.pairwise((None, *events))
+    return sum(
+        isinstance(event, Wait) and not isinstance(before, Wait)
+        for before, event in pairs
     )
 
 

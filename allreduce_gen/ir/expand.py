@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
-from typing import assert_never
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias, assert_never
 
 from allreduce_gen.spec import DType, ReduceOp
 
+from .constants import Factor
 from .events import (
+    Cast,
     Combine,
     Event,
     Load,
@@ -18,6 +21,8 @@ from .events import (
     RemoteLoad,
     RemoteStore,
     Repeat,
+    Reshape,
+    Scale,
     Store,
     Tile,
     TileOp,
@@ -26,11 +31,19 @@ from .events import (
 )
 from .expr import Expr, evaluate
 from .memory import Buffer, BufferKind, Region, View
+from .pieces import Piece, cut_span
 from .plan import Plan
 from .steps import (
+    INPUT,
+    OUTPUT,
+    Binding,
+    Block,
+    ClearSlots,
     Move,
     NotifyPeers,
+    OnePeer,
     PeerLoop,
+    Peers,
     Place,
     Reduce,
     Span,
@@ -39,20 +52,31 @@ from .steps import (
 )
 from .trace import Agent, AgentTrace, Trace
 
-INPUT, OUTPUT, SIGNAL = "x", "y", "signal"
+SIGNAL = "signal"
 
-_TILE_OPS = {ReduceOp.SUM: TileOp.ADD}
+WIDENING = "round"  # a wider type holds every value: the mode does not matter
+NARROWING = "rint"
+
+_TILE_OPS = {
+    ReduceOp.SUM: TileOp.ADD,
+    ReduceOp.AVG: TileOp.ADD,
+    ReduceOp.PROD: TileOp.MUL,
+    ReduceOp.MAX: TileOp.MAX,
+    ReduceOp.MIN: TileOp.MIN,
+}
 
 
-def expand(plan: Plan) -> Trace:
-    """The events of every rank of `plan`."""
+def expand(plan: Plan, *, call: int = 1) -> Trace:
+    """The events of every rank of `plan` in the `call`-th call, counted from 1."""
     ranks = range(plan.spec.num_ranks)
     return Trace(
         num_ranks=plan.spec.num_ranks,
         platform=plan.spec.platform,
         buffers=tuple(view.buffer for view in _views(plan, 0).values()),
         agents=tuple(
-            AgentTrace(agent=Agent(rank=rank), events=tuple(_Expander(plan, rank)))
+            AgentTrace(
+                agent=Agent(rank=rank), events=tuple(_Expander(plan, rank, call))
+            )
             for rank in ranks
         ),
     )
@@ -76,7 +100,7 @@ def _views(plan: Plan, rank: int) -> dict[str, View]:
         shape = (evaluate(window.rows, env), evaluate(window.width, env))
         views.append(_window_view(window.name, shape, window.dtype))
     if plan.signal_rows:
-        shape = (len(plan.signal_rows), spec.num_ranks)
+        shape = (plan.num_rows, spec.num_ranks)
         views.append(_window_view(SIGNAL, shape, DType.INT32))
     return {view.name: view for view in views}
 
@@ -87,140 +111,216 @@ def _window_view(name: str, shape: tuple[int, int], dtype: DType) -> View:
     return View(name=name, buffer=buffer, shape=shape, dtype=dtype)
 
 
+_Events: TypeAlias = Iterator[Event]
+_Body: TypeAlias = Callable[[Piece], _Events]
+
+
 class _Expander:
     """The events of one rank. It holds the rank's names and numbers its tiles."""
 
-    def __init__(self, plan: Plan, rank: int) -> None:
+    def __init__(self, plan: Plan, rank: int, call: int) -> None:
         self._plan = plan
         self._views = _views(plan, rank)
         self._env = plan.env | {"my_rank": rank}
+        self._env |= dict.fromkeys(plan.scalars, call)
         self._ids = itertools.count()
-        for binding in plan.bindings:
-            self._env[binding.name] = evaluate(binding.value, self._env)
+        self._origin = Origin()
+        self._bind(plan.bindings)
 
-    def __iter__(self) -> Iterator[Event]:
-        for step in self._plan.steps:
+    def __iter__(self) -> _Events:
+        yield from self._run(self._plan.steps)
+
+    def _run(self, steps: Iterable[Step]) -> _Events:
+        for step in steps:
             if step.guard is None or self._value(step.guard):
+                self._origin = Origin(step=step.name)
                 yield from self._expand(step)
 
-    def _expand(self, step: Step) -> Iterator[Event]:
-        origin = Origin(step=step.name)
+    def _expand(self, step: Step) -> _Events:
         match step:
             case Move():
                 for _ in self._peers(step.peers):
-                    yield from self._tiles(step.span, origin, self._mover(step, origin))
+                    base = self._value(step.vector_at)
+                    yield from self._tiles(step.span, base, self._mover(step))
             case Reduce():
-                yield from self._tiles(step.span, origin, self._reducer(step, origin))
+                base = self._value(step.vector_at)
+                yield from self._tiles(step.span, base, self._reducer(step))
             case NotifyPeers():
                 for peer in self._peers(step.peers):
-                    yield Notify(
-                        peer=peer,
-                        slot=self._slot(step.row, self._env["my_rank"]),
-                        value=step.value,
-                        op=NotifyOp.ATOMIC_ADD,
-                        origin=origin,
-                    )
+                    slot = self._slot(self._value(step.row), self._env["my_rank"])
+                    yield self._notify(peer, slot, step.value)
             case WaitForPeers():
                 for peer in self._peers(step.peers):
                     yield Wait(
-                        slot=self._slot(step.row, peer),
-                        expected=step.expected,
+                        slot=self._slot(self._value(step.row), peer),
+                        expected=self._value(step.expected),
                         cmp=WaitCmp.GE,
-                        origin=origin,
+                        origin=self._origin,
                     )
+            case ClearSlots():
+                first = self._value(step.row)
+                for peer in self._peers(step.peers):
+                    for row in range(first, first + self._value(step.num_rows)):
+                        slot = self._slot(row, peer)
+                        yield self._notify(self._env["my_rank"], slot, -1)
+            case Block():
+                for index in range(self._value(step.rounds)):
+                    self._env[step.var] = index
+                    self._bind(step.bindings)
+                    yield from self._run(step.body)
             case _:
                 assert_never(step)
 
-    def _peers(self, loop: PeerLoop | None) -> Iterator[int]:
-        """Each peer of `loop` in turn, its name bound meanwhile."""
-        if loop is None:
-            yield self._env["my_rank"]
-            return
-        for index in range(self._value(loop.start), self._value(loop.stop)):
-            self._env[loop.var] = index
-            self._env[loop.name] = self._value(loop.peer)
-            yield self._env[loop.name]
+    def _bind(self, bindings: Iterable[Binding]) -> None:
+        for binding in bindings:
+            self._env[binding.name] = self._value(binding.value)
 
-    def _tiles(
-        self, span: Span, origin: Origin, body: Callable[[int, int, bool], _Events]
-    ) -> Iterator[Event]:
-        """`body(first element, elements, repeated)` for full tiles, then the tail."""
-        tile, count = self._value(span.tile), self._value(span.num_tiles)
-        tail = self._value(span.tail)
-        if count == 1:
-            yield from body(0, tile, False)
-        elif count > 1:
-            repeated = tuple(body(0, tile, True))
-            yield Repeat(count=count, body=repeated, origin=origin)
-        if tail:
-            yield from body(count * tile, tail, False)
+    def _peers(self, peers: Peers | None) -> Iterator[int]:
+        """Each peer in turn, its name bound; this rank where there is none."""
+        match peers:
+            case None:
+                yield self._env["my_rank"]
+            case OnePeer():
+                yield self._value(peers.peer)
+            case PeerLoop():
+                for index in range(self._value(peers.start), self._value(peers.stop)):
+                    self._env[peers.var] = index
+                    self._env[peers.name] = self._value(peers.peer)
+                    yield self._env[peers.name]
+            case _:
+                assert_never(peers)
 
-    def _mover(self, step: Move, origin: Origin) -> Callable[[int, int, bool], _Events]:
-        def body(first: int, elems: int, repeated: bool) -> _Events:
-            tile = self._tile(elems, self._views[step.source.window].dtype)
-            source = self._region(step.source, first, elems, repeated)
-            target = self._region(step.target, first, elems, repeated)
-            yield self._load(step.source, tile, source, origin)
-            yield self._store(step.target, tile, target, origin)
+    def _tiles(self, span: Span, base: int, body: _Body) -> _Events:
+        """`body` for the full tiles of a span at `base`, then for what is left."""
+        for piece in cut_span(span, base, self._env):
+            events = tuple(body(piece))
+            if piece.count > 1:
+                yield Repeat(count=piece.count, body=events, origin=self._origin)
+            else:
+                yield from events
+
+    def _mover(self, step: Move) -> _Body:
+        dtype = self._views[step.source.window].dtype
+
+        def body(piece: Piece) -> _Events:
+            tile = self._tile(piece, dtype, whole=step.cuts_after_load)
+            yield self._load(step.source, tile, piece)
+            if step.cuts_after_load and piece.valid != piece.elems:
+                tile, cut = self._cut(tile, piece)
+                yield cut
+            if step.scale is not None:
+                tile, scaled = self._scaled(tile, step.scale)
+                yield scaled
+            if step.conversion is not None:
+                tile, cast = self._cast(tile, step.conversion.target)
+                yield cast
+            yield self._store(step.target, tile, piece)
 
         return body
 
-    def _reducer(
-        self, step: Reduce, origin: Origin
-    ) -> Callable[[int, int, bool], _Events]:
-        def body(first: int, elems: int, repeated: bool) -> _Events:
-            dtype = self._views[step.own.window].dtype
-            acc = self._tile(elems, dtype)
-            own = self._region(step.own, first, elems, repeated)
-            yield self._load(step.own, acc, own, origin)
+    def _reducer(self, step: Reduce) -> _Body:
+        def body(piece: Piece) -> _Events:
+            acc, *events = self._widened(step, step.own, piece)
+            yield from events
             for _ in self._peers(step.peers):
-                other = self._tile(elems, dtype)
-                region = self._region(step.contribution, first, elems, repeated)
-                yield self._load(step.contribution, other, region, origin)
-                total = self._tile(elems, dtype)
+                other, *events = self._widened(step, step.contribution, piece)
+                yield from events
+                total = self._tile(piece, step.accumulator, whole=True)
                 yield Combine(
                     tile=total,
                     op=_TILE_OPS[step.op],
                     left=acc,
                     right=other,
-                    origin=origin,
+                    origin=self._origin,
                 )
                 acc = total
-            target = self._region(step.target, first, elems, repeated)
-            yield self._store(step.target, acc, target, origin)
+            yield from self._finished(step, acc, piece)
 
         return body
 
-    def _load(self, place: Place, tile: Tile, region: Region, origin: Origin) -> Event:
-        if place.peer is None:
-            return Load(tile=tile, region=region, origin=origin)
-        peer = self._value(place.peer)
-        return RemoteLoad(tile=tile, peer=peer, region=region, origin=origin)
+    def _widened(
+        self, step: Reduce, place: Place, piece: Piece
+    ) -> tuple[Tile, *tuple[Event, ...]]:
+        """A tile of `place` in the accumulator's type, and the events that make it."""
+        loaded = self._tile(piece, step.dtype, whole=True)
+        load = self._load(place, loaded, piece)
+        if not step.is_widened:
+            return loaded, load
+        wide, cast = self._cast(loaded, step.accumulator)
+        return wide, load, cast
 
-    def _store(self, place: Place, tile: Tile, region: Region, origin: Origin) -> Event:
-        if place.peer is None:
-            return Store(tile=tile, region=region, origin=origin)
-        peer = self._value(place.peer)
-        return RemoteStore(tile=tile, peer=peer, region=region, origin=origin)
+    def _finished(self, step: Reduce, acc: Tile, piece: Piece) -> _Events:
+        """Scale, narrow, cut and store the accumulator."""
+        if step.scale is not None:
+            acc, scaled = self._scaled(acc, step.scale)
+            yield scaled
+        if step.is_widened:
+            acc, cast = self._cast(acc, step.dtype)
+            yield cast
+        if piece.valid != piece.elems:
+            acc, cut = self._cut(acc, piece)
+            yield cut
+        yield self._store(step.target, acc, piece)
 
-    def _tile(self, elems: int, dtype: DType) -> Tile:
-        shape = (1, elems)
-        return Tile(id=next(self._ids), shape=shape, dtype=dtype, valid=shape)
-
-    def _region(self, place: Place, first: int, elems: int, repeated: bool) -> Region:
-        return Region(
-            view=self._views[place.window],
-            offsets=(self._value(place.row), self._value(place.at) + first),
-            shape=(1, elems),
-            strides=((0, elems),) if repeated else (),
+    def _scaled(self, source: Tile, scale: Factor) -> tuple[Tile, Event]:
+        tile = dataclasses.replace(source, id=next(self._ids))
+        return tile, Scale(
+            tile=tile,
+            op=TileOp.MUL,
+            source=source,
+            scalar=scale.value,
+            origin=self._origin,
         )
 
-    def _slot(self, row: Expr, column: int) -> Region:
-        offsets = (self._value(row), column)
-        return Region(view=self._views[SIGNAL], offsets=offsets, shape=(1, 1))
+    def _cast(self, source: Tile, dtype: DType) -> tuple[Tile, Event]:
+        tile = dataclasses.replace(source, id=next(self._ids), dtype=dtype)
+        mode = NARROWING if dtype.nbytes < source.dtype.nbytes else WIDENING
+        return tile, Cast(tile=tile, source=source, mode=mode, origin=self._origin)
+
+    def _cut(self, source: Tile, piece: Piece) -> tuple[Tile, Event]:
+        valid = (1, piece.valid)
+        tile = dataclasses.replace(source, id=next(self._ids), valid=valid)
+        return tile, Reshape(tile=tile, source=source, origin=self._origin)
+
+    def _load(self, place: Place, tile: Tile, piece: Piece) -> Event:
+        region = self._region(place, tile, piece)
+        if place.peer is None:
+            return Load(tile=tile, region=region, origin=self._origin)
+        peer = self._value(place.peer)
+        return RemoteLoad(tile=tile, peer=peer, region=region, origin=self._origin)
+
+    def _store(self, place: Place, tile: Tile, piece: Piece) -> Event:
+        region = self._region(place, tile, piece)
+        if place.peer is None:
+            return Store(tile=tile, region=region, origin=self._origin)
+        peer = self._value(place.peer)
+        return RemoteStore(tile=tile, peer=peer, region=region, origin=self._origin)
+
+    def _tile(self, piece: Piece, dtype: DType, *, whole: bool = False) -> Tile:
+        valid = piece.elems if whole else piece.valid
+        return Tile(
+            id=next(self._ids), shape=(1, piece.elems), dtype=dtype, valid=(1, valid)
+        )
+
+    def _region(self, place: Place, tile: Tile, piece: Piece) -> Region:
+        return Region(
+            view=self._views[place.window],
+            offsets=(self._value(place.row), self._value(place.at) + piece.first),
+            shape=tile.valid,
+            strides=piece.strides,
+        )
+
+    def _notify(self, peer: int, slot: Region, value: int) -> Event:
+        return Notify(
+            peer=peer,
+            slot=slot,
+            value=value,
+            op=NotifyOp.ATOMIC_ADD,
+            origin=self._origin,
+        )
+
+    def _slot(self, row: int, column: int) -> Region:
+        return Region(view=self._views[SIGNAL], offsets=(row, column), shape=(1, 1))
 
     def _value(self, expr: Expr) -> int:
         return evaluate(expr, self._env)
-
-
-_Events = Iterator[Event]

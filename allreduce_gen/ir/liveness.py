@@ -15,28 +15,31 @@ The rule is that of pypto's own memory planner (its MemoryReuse pass):
 from __future__ import annotations
 
 import bisect
+import functools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from allreduce_gen.targets import ALIGNMENT_BYTES
 
-from .events import Cast, Event, Repeat, Reshape, Tile
+from .events import Cast, Event, Notify, Repeat, Reshape, Tile, Wait
 from .widen import tile_defined, tiles_used
 
 
-@dataclass(slots=True)
-class _Lifetime:
+class _Lifetime(NamedTuple):
     """One piece of memory: event numbers from its definition to its last use.
 
-    `index` is the defining event's place in the agent's own list.
+    `place` is the defining event's index in the agent's own list, `widens` the number
+    of the lifetime that a widening cast makes it from.
     """
 
     nbytes: int
-    index: int
+    place: int
     start: int
     end: int
-    widened_from: _Lifetime | None = None  # what the widening cast that makes it reads
+    widens: int | None
+    number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +50,6 @@ class TileSlot:
     index: int
 
 
-@dataclass(slots=True)
-class _Packed:
-    """A slot being filled: what it holds, by start, none overlapping in time."""
-
-    nbytes: int
-    index: int
-    members: list[_Lifetime] = field(default_factory=list)
-
-
 def ub_bytes(events: tuple[Event, ...]) -> int:
     """Bytes of the on-chip buffer that one agent's events take together."""
     return sum(slot.nbytes for slot in tile_slots(events))
@@ -63,56 +57,68 @@ def ub_bytes(events: tuple[Event, ...]) -> int:
 
 def tile_slots(events: tuple[Event, ...]) -> tuple[TileSlot, ...]:
     """The slots that one agent's tiles are placed in, largest first."""
-    slots: list[_Packed] = []
-    for one in sorted(_lifetimes(events), key=lambda one: (-one.nbytes, one.start)):
+    return _pack(tuple(_lifetimes(events)))
+
+
+@functools.lru_cache(maxsize=64)  # ranks mostly do alike
+def _pack(lifetimes: tuple[_Lifetime, ...]) -> tuple[TileSlot, ...]:
+    slots: list[list[_Lifetime]] = []  # each by start, largest made first
+    made: list[TileSlot] = []
+    for one in sorted(lifetimes, key=lambda one: (-one.nbytes, one.start)):
         if not any(_join(slot, one) for slot in slots):
-            slots.append(_Packed(one.nbytes, one.index, [one]))
-    return tuple(TileSlot(nbytes=slot.nbytes, index=slot.index) for slot in slots)
+            slots.append([one])
+            made.append(TileSlot(nbytes=one.nbytes, index=one.place))
+    return tuple(made)
 
 
-def _join(slot: _Packed, one: _Lifetime) -> bool:
+def _join(slot: list[_Lifetime], one: _Lifetime) -> bool:
     """Put `one` into `slot` where it can share it with its neighbours in time."""
-    at = bisect.bisect(slot.members, one.start, key=lambda member: member.start)
-    around = slot.members[max(at - 1, 0) : at + 1]
-    if not all(_can_share(one, other) for other in around):
+    at = bisect.bisect(slot, one.start, key=lambda member: member.start)
+    if not all(_can_share(one, other) for other in slot[max(at - 1, 0) : at + 1]):
         return False
-    slot.members.insert(at, one)
+    slot.insert(at, one)
     return True
 
 
 def _can_share(left: _Lifetime, right: _Lifetime) -> bool:
     if left.end > right.start and right.end > left.start:
         return False
-    return left.widened_from is not right and right.widened_from is not left
+    return left.widens != right.number and right.widens != left.number
 
 
 def _lifetimes(events: tuple[Event, ...]) -> list[_Lifetime]:
     """The memory behind every tile; a reshaped tile shares its source's."""
     found: list[_Lifetime] = []
-    owners: dict[int, _Lifetime] = {}
+    owners: dict[int, int] = {}
     for number, index, loops, event in _walk(events):
+        if isinstance(event, Notify | Wait):
+            continue
         for tile in tiles_used(event):
-            if (known := owners.get(tile.id)) is not None:
-                known.end = max(known.end, _last_use(known, number, loops))
+            if (owner := owners.get(tile.id)) is not None:
+                known = found[owner]
+                end = max(known.end, _last_use(known, number, loops))
+                found[owner] = known._replace(end=end)
         made = tile_defined(event)
         if made is None or made.id in owners:
             continue
         if isinstance(event, Reshape) and event.source.id in owners:
             owners[made.id] = owners[event.source.id]
-        else:
-            source = _widened_source(event, owners)
-            one = _Lifetime(_slot_bytes(made), index, number, number + 1, source)
-            owners[made.id] = one
-            found.append(one)
+            continue
+        owners[made.id] = len(found)
+        widens = _widened_source(event, owners)
+        one = _Lifetime(
+            _slot_bytes(made), index, number, number + 1, widens, len(found)
+        )
+        found.append(one)
     return found
 
 
 def _last_use(known: _Lifetime, number: int, loops: tuple[tuple[int, int], ...]) -> int:
-    """The use at `number`, or the end of the outermost loop that began after `known`."""
+    """The use, or the end of the outermost loop around it that `known` outlives."""
     return max((end for start, end in loops if known.start < start), default=number)
 
 
-def _widened_source(event: Event, owners: dict[int, _Lifetime]) -> _Lifetime | None:
+def _widened_source(event: Event, owners: dict[int, int]) -> int | None:
     if isinstance(event, Cast) and event.tile.dtype.nbytes > event.source.dtype.nbytes:
         return owners.get(event.source.id)
     return None
@@ -130,9 +136,12 @@ def _walk(events: tuple[Event, ...]) -> Iterator[_Walked]:
     """Every plain event: its number, its place in the list, the loops around it."""
     number = 0
     for index, event in enumerate(events):
-        for inner in _walk_into(event, number, index, ()):
-            yield inner
-            number = inner[0] + 1
+        if isinstance(event, Repeat):
+            yield from _walk_into(event, number, index, ())
+            number += _num_plain(event)
+        else:
+            yield number, index, (), event
+            number += 1
 
 
 def _walk_into(

@@ -11,8 +11,9 @@ import networkx as nx
 
 from allreduce_gen.spec import AllReduceSpec, DType
 
+from .constants import Constant, Factor
 from .expr import Expr
-from .steps import Step
+from .steps import Binding, Step, leaves
 
 
 class EdgeKind(enum.Enum):
@@ -34,15 +35,6 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Constant:
-    """A number that the kernel names: a module constant, with its meaning beside it."""
-
-    name: str
-    value: int
-    meaning: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """Memory of every rank that peers may read: a [rows, width] tensor of `dtype`."""
 
@@ -53,32 +45,32 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
-    """A local name that the kernel gives to an expression before the first step."""
+class SignalRow(Constant):
+    """`count` rows of the signal window, one for each round, from row `value` on."""
 
-    name: str
-    value: Expr
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Steps of a generic rank as a frozen DiGraph, and the names that they use.
+    """What a generic rank does, as a program and as a graph, and the names it uses.
 
-    A node's `step` is its Step; an edge's `edges` are the Edge objects between the two.
-    `signal_rows` names the rows of the signal window, one for each barrier round.
+    `steps` are in program order, with loops and branches as blocks. `graph` is a frozen
+    DiGraph of the steps in and outside blocks: a node's `step` is its Step, an edge's
+    `edges` are the Edge objects between the two.
+    `signal_rows` names the rows of the signal window, in order and without gaps.
+    `scalars` are the kernel's INT32 arguments after its tensors.
     """
 
     spec: AllReduceSpec
+    steps: tuple[Step, ...]
     graph: nx.DiGraph[str] = field(repr=False)
     constants: tuple[Constant, ...]
-    signal_rows: tuple[Constant, ...]
+    signal_rows: tuple[SignalRow, ...]
     windows: tuple[Window, ...]
     bindings: tuple[Binding, ...] = ()
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The steps in the order in which a rank runs them."""
-        return tuple(self.graph.nodes[name]["step"] for name in self.graph)
+    factors: tuple[Factor, ...] = ()
+    scalars: tuple[str, ...] = ()
 
     @property
     def edges(self) -> tuple[Edge, ...]:
@@ -89,20 +81,24 @@ class Plan:
 
     @property
     def env(self) -> dict[str, int]:
-        """The values of all constants and signal rows."""
-        rows = {row.name: row.value for row in self.signal_rows}
-        return {one.name: one.value for one in self.constants} | rows
+        """The values of all constants and signal rows, and how many rows there are."""
+        named = {one.name: one.value for one in (*self.constants, *self.signal_rows)}
+        return named | {"NUM_ROWS": self.num_rows}
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of the signal window."""
+        return sum(row.count for row in self.signal_rows)
 
 
 def build_graph(steps: Iterable[Step], edges: Iterable[Edge]) -> nx.DiGraph[str]:
     """A frozen graph of `steps`, in their order, with `edges` and the program order."""
     graph: nx.DiGraph[str] = nx.DiGraph()
-    for step in steps:
+    for step in leaves(steps):
         graph.add_node(step.name, step=step)
-    names = list(graph)
     program = [
         Edge(source=before, target=after, kind=EdgeKind.PROGRAM)
-        for before, after in itertools.pairwise(names)
+        for before, after in itertools.pairwise(graph)
     ]
     for edge in (*program, *edges):
         known = graph.edges.get((edge.source, edge.target), {"edges": ()})["edges"]

@@ -8,17 +8,23 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, assert_never
 
+from .constants import Constant, Factor
 from .cost import Cost
-from .expr import Binary, Const, Minimum, Name, format_expr
+from .expr import ONE, Binary, Const, Minimum, Name, format_expr
 from .plan import Plan
 from .steps import (
+    Block,
+    ClearSlots,
+    Leaf,
     Move,
     NotifyPeers,
     PeerLoop,
+    Peers,
     Place,
     Reduce,
     Span,
     Step,
+    StepBase,
     WaitForPeers,
 )
 
@@ -31,7 +37,7 @@ def format_plan(plan: Plan, cost: Cost) -> str:
     sections = [
         f"{spec.name}: {spec.op.value} of {spec.size} {spec.dtype.value} elements "
         f"over {spec.num_ranks} {_plural('rank', spec.num_ranks)}, for {spec.platform}",
-        _section("constants", ((one.name, str(one.value)) for one in plan.constants)),
+        _section("constants", _constant_rows(plan)),
         _section("windows", _window_rows(plan)),
         _section("names", ((b.name, format_expr(b.value)) for b in plan.bindings)),
         _section("steps of my_rank", itertools.chain(*map(_step_rows, plan.steps))),
@@ -50,7 +56,7 @@ def plan_to_json(plan: Plan, cost: Cost) -> dict[str, Any]:
         "windows": [_plain(window) for window in plan.windows],
         "signal_rows": {row.name: row.value for row in plan.signal_rows},
         "names": {one.name: format_expr(one.value) for one in plan.bindings},
-        "steps": [{"kind": type(s).__name__} | _plain(s) for s in plan.steps],
+        "steps": [_plain(step) for step in plan.steps],
         "edges": [_plain(edge) for edge in plan.edges],
         "cost": _plain(cost),
     }
@@ -61,11 +67,14 @@ def _plain(value: object) -> Any:
         return format_expr(value)
     if isinstance(value, enum.Enum):
         return value.value
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
     if dataclasses.is_dataclass(value):
-        return {
+        fields = {
             one.name: _plain(getattr(value, one.name))
             for one in dataclasses.fields(value)
         }
+        return {"kind": value.kind} | fields if isinstance(value, StepBase) else fields
     return value
 
 
@@ -86,41 +95,75 @@ def _section(title: str, rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join([title, *(f"    {line}".rstrip() for line in lines)])
 
 
+def _constant_rows(plan: Plan) -> Iterable[tuple[str, ...]]:
+    numbers: tuple[Constant | Factor, ...] = (*plan.constants, *plan.factors)
+    for one in numbers:
+        yield one.name, str(one.value), one.meaning
+
+
 def _window_rows(plan: Plan) -> Iterable[tuple[str, ...]]:
     for window in plan.windows:
         shape = f"[{format_expr(window.rows)}, {format_expr(window.width)}]"
         yield window.name, shape, window.dtype.value, ""
     if plan.signal_rows:
         rows = ", ".join(f"{row.name} = {row.value}" for row in plan.signal_rows)
-        yield "signal", f"[{len(plan.signal_rows)}, NUM_RANKS]", "int32", rows
+        yield "signal", f"[{plan.num_rows}, NUM_RANKS]", "int32", rows
 
 
-def _step_rows(step: Step) -> Iterator[tuple[str, str]]:
+def _step_rows(step: Step, depth: int = 0) -> Iterator[tuple[str, str]]:
     """A step's name beside what it does, its guard and its loop first."""
     lines = [] if step.guard is None else [f"if {format_expr(step.guard)}:"]
-    if step.peers is not None:
-        lines.append(_loop(step.peers))
-    lines.append(_action(step))
-    for depth, line in enumerate(lines):
-        yield "" if depth else step.name, f"{'    ' * depth}{line}"
+    if isinstance(step, Block):
+        lines += _block_head(step)
+    else:
+        if isinstance(step.peers, PeerLoop):
+            lines.append(_loop(step.peers))
+        lines.append(_action(step))
+    for number, line in enumerate(lines):
+        yield "" if number else step.name, f"{'    ' * (depth + number)}{line}"
+    if isinstance(step, Block):
+        for inner in step.body:
+            yield from _step_rows(inner, depth + 1)
 
 
-def _action(step: Step) -> str:
+def _block_head(block: Block) -> list[str]:
+    names = [f"{one.name} = {format_expr(one.value)}" for one in block.bindings]
+    if not block.is_looped:
+        return names
+    bounds = f"0 to {format_expr(block.rounds)} - 1"
+    return [f"for {block.var} = {bounds}: {', '.join(names)}".rstrip()]
+
+
+def _action(step: Leaf) -> str:
     match step:
         case Move():
-            return f"{_place(step.target)} = {_place(step.source)}{_span(step.span)}"
+            scale = "" if step.scale is None else f" x {step.scale.name}"
+            change = step.conversion
+            cast = "" if change is None else f" as {change.target.value}"
+            moved = f"{_place(step.source)}{scale}{cast}"
+            return f"{_place(step.target)} = {moved}{_span(step.span)}"
         case Reduce():
             parts = f"{_place(step.own)}, {_place(step.contribution)}"
-            combined = f"{step.op.value}({parts})"
+            scale = "" if step.scale is None else f" x {step.scale.name}"
+            combined = f"{step.op.value}({parts}){scale} in {step.accumulator.value}"
             return f"{_place(step.target)} = {combined}{_span(step.span)}"
         case NotifyPeers():
             slot = f"signal[{format_expr(step.row)}, my_rank]"
-            return f"{slot} of {step.peers.name} += {step.value}"
+            return f"{slot} of {_peer(step.peers)} += {step.value}"
         case WaitForPeers():
-            slot = f"signal[{format_expr(step.row)}, {step.peers.name}]"
-            return f"until {slot} >= {step.expected}"
+            slot = f"signal[{format_expr(step.row)}, {_peer(step.peers)}]"
+            return f"until {slot} >= {format_expr(step.expected)}"
+        case ClearSlots():
+            rows = format_expr(step.row)
+            if step.num_rows != ONE:
+                rows = f"{rows} to {format_expr(step.row + step.num_rows)} - 1"
+            return f"own signal[{rows}, {_peer(step.peers)}] -= 1"
         case _:
             assert_never(step)
+
+
+def _peer(peers: Peers) -> str:
+    return peers.name if isinstance(peers, PeerLoop) else format_expr(peers.peer)
 
 
 def _place(place: Place) -> str:
@@ -135,12 +178,22 @@ def _span(span: Span) -> str:
         parts = [f"{format_expr(span.num_tiles)} x {parts[0]}"]
     if span.has_tail:
         parts.append(format_expr(span.tail))
-    return f", {' + '.join(parts)} elements"
+    text = f", {' + '.join(parts)} elements"
+    if span.cut is not None:
+        text += f", the last tile cut to {format_expr(span.cut)}"
+    return (
+        text
+        if span.limit is None
+        else f"{text}, none from {format_expr(span.limit)} on"
+    )
 
 
 def _loop(loop: PeerLoop) -> str:
     bounds = f"{format_expr(loop.start)} to {format_expr(loop.stop)} - 1"
-    return f"for {loop.var} = {bounds}: {loop.name} = {format_expr(loop.peer)}"
+    head = f"for {loop.var} = {bounds}:"
+    if loop.var == loop.name:
+        return head
+    return f"{head} {loop.name} = {format_expr(loop.peer)}"
 
 
 def _edge_rows(plan: Plan) -> Iterable[tuple[str, ...]]:

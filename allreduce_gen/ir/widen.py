@@ -121,7 +121,9 @@ def _is_self_contained(body: tuple[Event, ...]) -> bool:
     """Whether every tile is whole and is made in the body before it is used."""
     made: set[Tile] = set()
     for event in body:
-        if isinstance(event, Notify | Wait | Reshape):
+        if isinstance(event, Notify | Wait):
+            return False
+        if isinstance(event, Reshape) and event.tile.shape != event.source.shape:
             return False
         if not made.issuperset(tiles_used(event)):
             return False

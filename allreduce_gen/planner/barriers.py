@@ -1,67 +1,155 @@
-"""Barriers, and the signal rows that they use.
+"""Barriers: nobody leaves before everybody has come.
 
-Every barrier round has a row of its own: slots only ever count up, so a row that has
-let one round pass would let the next one pass at once.
+    all-peer        everybody notifies everybody, then waits for everybody: one round
+    dissemination   in round k everybody notifies the rank 2^k further on and waits for
+                    the one 2^k behind: ceil(log2 P) rounds of one notify each
+
+Both use one signal row, for no two notifies of a barrier go from one rank to the same
+peer.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from allreduce_gen.ir.expr import MY_RANK, NUM_RANKS, Const, Name
-from allreduce_gen.ir.plan import Constant, Edge, EdgeKind
-from allreduce_gen.ir.steps import NotifyPeers, PeerLoop, Phase, WaitForPeers
+from allreduce_gen.ir.constants import Constant
+from allreduce_gen.ir.expr import ONE, Name
+from allreduce_gen.ir.plan import SignalRow
+from allreduce_gen.ir.steps import (
+    Binding,
+    Block,
+    ClearSlots,
+    NotifyPeers,
+    OnePeer,
+    Peers,
+    Phase,
+    Step,
+    WaitForPeers,
+)
+from allreduce_gen.spec import AllReduceSpec, BarrierKind, Reuse
 
-_AROUND = (MY_RANK + Name("step")) % NUM_RANKS
+from .rows import expected
+from .teams import WORLD, Team
+
+MOST_ALL_PEER = 16
+"""Ranks up to which `auto` lets everybody notify everybody."""
+
+_AHEAD, _BEHIND, _STEP = Name("ahead"), Name("behind"), Name("step")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Barrier:
-    """One barrier round: its two steps, and the edge between ranks."""
+    """One barrier: its steps, and the constants that it is written with."""
 
-    notify: NotifyPeers
-    wait: WaitForPeers
-
-    @property
-    def steps(self) -> tuple[NotifyPeers, WaitForPeers]:
-        return self.notify, self.wait
-
-    @property
-    def edge(self) -> Edge:
-        assert isinstance(self.notify.row, Name)
-        return Edge(
-            source=self.notify.name,
-            target=self.wait.name,
-            kind=EdgeKind.SIGNAL,
-            carrier=self.notify.row.name,
-        )
+    steps: tuple[Step, ...]
+    constants: tuple[Constant, ...] = ()
 
 
-def allocate_rows(*names: str) -> tuple[Constant, ...]:
-    """One signal row for each barrier round, in the order of the rounds."""
-    return tuple(
-        Constant(name=f"ROW_{name.upper()}", value=row)
-        for row, name in enumerate(names)
-    )
+def make_barrier(
+    spec: AllReduceSpec,
+    row: SignalRow,
+    *,
+    team: Team = WORLD,
+    members: int | None = None,
+    clears: bool = True,
+) -> Barrier:
+    """A barrier of `team`, all ranks unless given, that uses `row`.
 
-
-def other_ranks(name: str = "peer") -> PeerLoop:
-    """Every other rank, from the next one around.
-
-    No two ranks visit the same peer at the same step, and there is no branch.
+    Where calls clear up after themselves it lowers its slots again, unless `clears` is
+    False: the kernel then does it once for all barriers, by `clear_slots`.
     """
-    return PeerLoop(name=name, peer=_AROUND, start=Const(1), stop=NUM_RANKS)
+    count = members or spec.num_ranks
+    name = row.name.removeprefix("ROW_").lower()
+    if uses_dissemination(spec, count):
+        return _dissemination(spec, row, name, team, count)
+    pair = _notify_and_wait(spec, row, name, team.others(), team.others())
+    clear = _clear(spec, row, name, team.others()) if clears else ()
+    return Barrier(steps=(*pair, *clear))
 
 
-def all_ranks(name: str = "peer") -> PeerLoop:
-    """Every rank, from this one around."""
-    return PeerLoop(name=name, peer=_AROUND, start=Const(0), stop=NUM_RANKS)
+def uses_dissemination(spec: AllReduceSpec, members: int) -> bool:
+    """Whether barriers of `members` ranks go in rounds."""
+    if spec.barrier is BarrierKind.AUTO:
+        return members > MOST_ALL_PEER
+    return spec.barrier is BarrierKind.DISSEMINATION
 
 
-def all_peers_barrier(name: str, row: Constant) -> Barrier:
-    """Everybody notifies everybody, then waits for everybody."""
-    common = {"phase": Phase.BARRIER, "peers": other_ranks(), "row": Name(row.name)}
-    return Barrier(
-        notify=NotifyPeers(name=f"notify_{name}", **common),  # type: ignore[arg-type]
-        wait=WaitForPeers(name=f"wait_{name}", **common),  # type: ignore[arg-type]
+def clear_slots(spec: AllReduceSpec) -> tuple[ClearSlots, ...]:
+    """The step that returns every slot to zero, where calls clear up after themselves.
+
+    It comes after the last wait. A peer may already have raised a slot for the next
+    call: lowering it by what this call has used keeps that. Barriers in rounds have
+    done it already.
+    """
+    if spec.reuse is not Reuse.SELF_CLEARING:
+        return ()
+    if uses_dissemination(spec, spec.num_ranks):
+        return ()
+    return (
+        ClearSlots(
+            name="clear_slots",
+            phase=Phase.RESET,
+            peers=WORLD.others(),
+            num_rows=Name("NUM_ROWS"),
+        ),
     )
+
+
+def _notify_and_wait(
+    spec: AllReduceSpec, row: SignalRow, name: str, ahead: Peers, behind: Peers
+) -> tuple[Step, ...]:
+    return (
+        NotifyPeers(
+            name=f"notify_{name}",
+            phase=Phase.BARRIER,
+            peers=ahead,
+            row=Name(row.name),
+        ),
+        WaitForPeers(
+            name=f"wait_{name}",
+            phase=Phase.BARRIER,
+            peers=behind,
+            row=Name(row.name),
+            expected=expected(spec),
+        ),
+    )
+
+
+def _clear(
+    spec: AllReduceSpec, row: SignalRow, name: str, behind: Peers
+) -> tuple[Step, ...]:
+    if spec.reuse is not Reuse.SELF_CLEARING:
+        return ()
+    return (
+        ClearSlots(
+            name=f"clear_{name}", phase=Phase.RESET, peers=behind, row=Name(row.name)
+        ),
+    )
+
+
+def _dissemination(
+    spec: AllReduceSpec, row: SignalRow, name: str, team: Team, members: int
+) -> Barrier:
+    rounds = Constant(
+        name="BARRIER_ROUNDS" if team is WORLD else f"{name.upper()}_ROUNDS",
+        value=(members - 1).bit_length(),
+        meaning="2 to their power is at least the number of ranks",
+    )
+    behind = OnePeer(peer=_BEHIND)
+    block = Block(
+        name=f"barrier_{name}",
+        phase=Phase.BARRIER,
+        rounds=Name(rounds.name),
+        var=_STEP.name,
+        bindings=(
+            Binding(name=_AHEAD.name, value=team.around(ONE << _STEP)),
+            Binding(
+                name=_BEHIND.name, value=team.around((team.size - 1) * (ONE << _STEP))
+            ),
+        ),
+        body=(
+            *_notify_and_wait(spec, row, name, OnePeer(peer=_AHEAD), behind),
+            *_clear(spec, row, name, behind),
+        ),
+    )
+    return Barrier(steps=(block,), constants=(rounds,))

@@ -7,38 +7,34 @@ No window, no signal, no barrier.
 
 from __future__ import annotations
 
-from allreduce_gen.ir.expr import Const
-from allreduce_gen.ir.plan import Constant, Plan, build_graph
+from allreduce_gen.ir.expr import ZERO, Name
+from allreduce_gen.ir.plan import Plan
 from allreduce_gen.ir.steps import Move, Phase, Place
 from allreduce_gen.spec import AllReduceSpec
 
-from .tiling import choose_tile, split, tile_constant
-
-_LIVE_TILES = 1
+from .assembling import assemble
+from .chunking import cut
+from .tiling import choose_tile, split_exact
 
 
 def plan_identity(spec: AllReduceSpec) -> Plan:
     """Copy x to y."""
-    size = Constant(name="SIZE", value=spec.size)
-    tile = tile_constant(choose_tile(spec, _LIVE_TILES))
-    tiling = split(size, tile.value)
+    whole = cut(spec, 1)
+    tile = choose_tile(spec, live_bytes=spec.dtype.nbytes)
+    tiling = split_exact(spec, whole.size, whole.width, tile)
     copy = Move(
         name="copy",
         phase=Phase.STAGE_OUT,
-        source=Place(window="x", at=Const(0)),
-        target=Place(window="y", at=Const(0)),
+        source=Place(window="x", at=ZERO),
+        target=Place(window="y", at=ZERO),
         span=tiling.span,
         tile_name="own",
     )
-    return Plan(
-        spec=spec,
-        graph=build_graph((copy,), ()),
-        constants=(
-            Constant(name="NUM_RANKS", value=spec.num_ranks),
-            size,
-            *((tile,) if tiling.constants else ()),
-            *tiling.constants,
-        ),
-        signal_rows=(),
+    padded = (whole.width,) if tiling.span.tile == Name(whole.width.name) else ()
+    return assemble(
+        spec,
+        (copy,),
+        rows=(),
         windows=(),
+        constants=(whole.size, *padded, *tiling.constants),
     )

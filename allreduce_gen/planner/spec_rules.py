@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from allreduce_gen.diagnostics import Diagnostic, codes, diagnose
-from allreduce_gen.spec import AllReduceSpec
-from allreduce_gen.targets import MAX_RANKS, PLATFORMS, aligned_elems
+from allreduce_gen.spec import Accumulate, AllReduceSpec
+from allreduce_gen.targets import MAX_RANKS, PLATFORMS, Target, aligned_elems
 
 
 def check_spec(spec: AllReduceSpec) -> Iterator[Diagnostic]:
     """All that keeps `spec` from being planned; nothing where it can be."""
     yield from _check_ranks(spec)
     yield from _check_size(spec)
-    if spec.platform not in PLATFORMS:
+    target = PLATFORMS.get(spec.platform)
+    if target is None:
         yield diagnose(
             codes.AR107,
             f"unknown platform {spec.platform!r}",
             help=f"use one of {', '.join(PLATFORMS)}",
         )
         return
-    yield from _check_arithmetic(spec)
+    yield from _check_arithmetic(spec, target)
+    yield from _check_tile(spec)
 
 
 def _check_ranks(spec: AllReduceSpec) -> Iterator[Diagnostic]:
@@ -45,7 +48,14 @@ def _check_size(spec: AllReduceSpec) -> Iterator[Diagnostic]:
             f"{spec.size} elements; each rank contributes at least 1",
             help="give --size 1 or more",
         )
-    elif spec.num_ranks >= 1 and spec.size % spec.num_ranks:
+    elif spec.shape is not None and math.prod(spec.shape) != spec.size:
+        yield diagnose(
+            codes.AR102,
+            f"a {'x'.join(map(str, spec.shape))} tensor has {math.prod(spec.shape)} "
+            f"elements, not {spec.size}",
+            help="give a shape and a size that agree, or the shape alone",
+        )
+    elif spec.strict_divisible and spec.num_ranks >= 1 and spec.size % spec.num_ranks:
         yield _not_divisible(spec)
 
 
@@ -58,15 +68,36 @@ def _not_divisible(spec: AllReduceSpec) -> Diagnostic:
         f"{spec.size} elements do not divide among {spec.num_ranks} ranks: "
         f"{spec.size % spec.num_ranks} left over",
         help=f"use --size {' or '.join(map(str, near))}, the nearest that divide "
-        "into chunks of whole 32-byte blocks",
+        "into chunks of whole 32-byte blocks, or leave out --strict-divisible",
     )
 
 
-def _check_arithmetic(spec: AllReduceSpec) -> Iterator[Diagnostic]:
-    allowed = PLATFORMS[spec.platform].dtypes_for(spec.op)
-    if spec.dtype not in allowed:
+def _check_arithmetic(spec: AllReduceSpec, target: Target) -> Iterator[Diagnostic]:
+    refused = f"{spec.platform} cannot {spec.op.value} {spec.dtype.value}"
+    if not target.ops_for(spec.dtype):
+        allowed = target.dtypes_for(spec.op)
         yield diagnose(
             codes.AR104,
-            f"{spec.platform} cannot {spec.op.value} {spec.dtype.value}",
+            refused,
             help=f"use one of {', '.join(dtype.value for dtype in allowed)}",
+        )
+    elif spec.dtype not in target.dtypes_for(spec.op):
+        ops = ", ".join(op.value for op in target.ops_for(spec.dtype))
+        yield diagnose(
+            codes.AR105, refused, help=f"{spec.dtype.value} can be reduced by {ops}"
+        )
+    elif not target.combines(spec.op, spec.accumulator):
+        yield diagnose(
+            codes.AR104,
+            f"{refused} in its own type",
+            help=f"use --accumulate {Accumulate.WIDE.value}, which goes through fp32",
+        )
+
+
+def _check_tile(spec: AllReduceSpec) -> Iterator[Diagnostic]:
+    if spec.tile is not None and spec.tile < 1:
+        yield diagnose(
+            codes.AR107,
+            f"a tile of {spec.tile} elements; it holds at least 1",
+            help="give --tile a positive number of elements, or leave it out",
         )

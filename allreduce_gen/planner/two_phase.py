@@ -10,111 +10,124 @@ Rank r owns chunk r: it adds everybody's chunk r, then everybody reads it back.
 A: all inputs are staged. B: all chunks are reduced. Remote bytes a rank: 2(P-1)/P of
 the vector, which is the least that any all-reduce can move through one port
 (Patarasuk and Yuan 2009). One owner a chunk: every rank gets the same bits.
+
+In place, the sum goes back into the data window: rank r writes only chunk r, which
+while others still read is read by rank r alone. Windows that persist then need a third
+barrier, C: the next call stages over chunks that peers may still be gathering.
 """
 
 from __future__ import annotations
 
-from allreduce_gen.ir.expr import MY_RANK, Const, Name
-from allreduce_gen.ir.plan import (
-    Binding,
-    Constant,
-    Edge,
-    EdgeKind,
-    Plan,
-    Window,
-    build_graph,
-)
-from allreduce_gen.ir.steps import Move, Phase, Place, Reduce
-from allreduce_gen.spec import AllReduceSpec
+from allreduce_gen.ir.expr import MY_RANK, ONE, ZERO, Name
+from allreduce_gen.ir.plan import Plan, Window
+from allreduce_gen.ir.steps import Binding, Move, Phase, Place, Reduce
+from allreduce_gen.spec import AllReduceSpec, Order, Reuse
 
-from .barriers import all_peers_barrier, all_ranks, allocate_rows, other_ranks
-from .tiling import Tiling, choose_tile, split, tile_constant
+from .assembling import assemble
+from .barriers import clear_slots, make_barrier
+from .chunking import Chunking, cut
+from .reducing import scale_of
+from .rows import allot_rows
+from .teams import WORLD, in_order
+from .tiling import Tiling, choose_tile, reduce_bytes, split, split_exact
 
-_LIVE_TILES = 2  # the accumulator and one contribution
 _MY_CHUNK = Name("my_chunk")
 _OWNER = Name("owner")
-_PEER = Name("peer")
 _CHUNK = Name("CHUNK")
 
 
 def plan_two_phase(spec: AllReduceSpec) -> Plan:
     """Stage in, barrier, reduce-scatter, barrier, all-gather."""
-    size = Constant(name="SIZE", value=spec.size)
-    chunk = Constant(name="CHUNK", value=spec.size // spec.num_ranks)
-    tile = tile_constant(choose_tile(spec, _LIVE_TILES))
-    staging = split(size, tile.value, prefix="STAGE_")
-    chunking = split(chunk, tile.value)
-    rows = allocate_rows("staged", "reduced")
-    staged = all_peers_barrier("staged", rows[0])
-    reduced = all_peers_barrier("reduced", rows[1])
-    stage_in = _stage_in(staging)
-    reduce_scatter = _reduce_scatter(spec, chunking)
-    all_gather = _all_gather(chunking)
-    return Plan(
-        spec=spec,
-        graph=build_graph(
-            (stage_in, *staged.steps, reduce_scatter, *reduced.steps, all_gather),
-            (
-                _data(stage_in.name, reduce_scatter.name, "data"),
-                staged.edge,
-                _data(reduce_scatter.name, all_gather.name, "result"),
-                reduced.edge,
-            ),
-        ),
+    chunking = cut(spec, spec.num_ranks)
+    tile = choose_tile(spec, reduce_bytes(spec))
+    staging = split_exact(spec, chunking.size, chunking.width, tile)
+    owned = split(chunking.chunk, tile)
+    gathered = split(chunking.chunk, tile, limit=chunking.limit)
+    rows = allot_rows(**dict.fromkeys(_barrier_names(spec), 1))
+    barriers = [make_barrier(spec, row, clears=False) for row in rows]
+    result = "data" if spec.in_place else "result"
+    steps = (
+        _stage_in(staging),
+        *barriers[0].steps,
+        _reduce_scatter(spec, chunking, owned, result),
+        *barriers[1].steps,
+        _all_gather(gathered, result),
+        *(step for one in barriers[2:] for step in one.steps),
+        *clear_slots(spec),
+    )
+    return assemble(
+        spec,
+        steps,
+        rows=rows,
+        windows=_windows(spec, chunking, result),
         constants=(
-            Constant(name="NUM_RANKS", value=spec.num_ranks),
-            size,
-            chunk,
-            *((tile,) if staging.constants else ()),
-            *staging.constants,
             *chunking.constants,
-        ),
-        signal_rows=rows,
-        windows=tuple(
-            Window(name=name, rows=Const(1), width=Name("SIZE"), dtype=spec.dtype)
-            for name in ("data", "result")
+            *staging.constants,
+            *owned.constants,
+            *barriers[0].constants,
         ),
         bindings=(Binding(name="my_chunk", value=MY_RANK * _CHUNK),),
     )
 
 
-def _data(source: str, target: str, window: str) -> Edge:
-    return Edge(source=source, target=target, kind=EdgeKind.DATA, carrier=window)
+def _barrier_names(spec: AllReduceSpec) -> tuple[str, ...]:
+    needs_exit = spec.in_place and spec.reuse is not Reuse.ONCE
+    return ("staged", "reduced", "gathered") if needs_exit else ("staged", "reduced")
+
+
+def _windows(
+    spec: AllReduceSpec, chunking: Chunking, result: str
+) -> tuple[Window, ...]:
+    return tuple(
+        Window(
+            name=name,
+            rows=ONE,
+            width=Name(chunking.width.name),
+            dtype=spec.dtype,
+        )
+        for name in dict.fromkeys(("data", result))
+    )
 
 
 def _stage_in(tiling: Tiling) -> Move:
     return Move(
         name="stage_in",
         phase=Phase.STAGE_IN,
-        source=Place(window="x", at=Const(0)),
-        target=Place(window="data", at=Const(0)),
+        source=Place(window="x", at=ZERO),
+        target=Place(window="data", at=ZERO),
         span=tiling.span,
         tile_name="staged",
     )
 
 
-def _reduce_scatter(spec: AllReduceSpec, tiling: Tiling) -> Reduce:
+def _reduce_scatter(
+    spec: AllReduceSpec, chunking: Chunking, tiling: Tiling, result: str
+) -> Reduce:
+    ascending = spec.order is Order.ASCENDING
     return Reduce(
         name="reduce_scatter",
         phase=Phase.REDUCE_SCATTER,
-        own=Place(window="data", at=_MY_CHUNK),
-        contribution=Place(window="data", at=_MY_CHUNK, peer=_PEER),
-        target=Place(window="result", at=_MY_CHUNK),
+        guard=Name("SIZE") > _MY_CHUNK if chunking.has_idle_owners else None,
+        own=Place(window="data", at=_MY_CHUNK, peer=ZERO if ascending else None),
+        contribution=Place(window="data", at=_MY_CHUNK, peer=Name("peer")),
+        target=Place(window=result, at=_MY_CHUNK),
         span=tiling.span,
-        peers=other_ranks(),
+        peers=in_order(spec, "peer", 1) if ascending else WORLD.others(),
         op=spec.op,
-        accumulate=spec.dtype,
+        dtype=spec.dtype,
+        accumulator=spec.accumulator,
+        scale=scale_of(spec),
     )
 
 
-def _all_gather(tiling: Tiling) -> Move:
+def _all_gather(tiling: Tiling, result: str) -> Move:
     owned = _OWNER * _CHUNK
     return Move(
         name="all_gather",
         phase=Phase.ALL_GATHER,
-        source=Place(window="result", at=owned, peer=_OWNER),
+        source=Place(window=result, at=owned, peer=_OWNER),
         target=Place(window="y", at=owned),
         span=tiling.span,
         tile_name="reduced",
-        peers=all_ranks("owner"),
+        peers=WORLD.everybody("owner"),
     )

@@ -112,8 +112,8 @@ pld.system.wait(
 AR307 = Code(
     id="AR307",
     name="signal-lost",
-    what="A `Set` overwrites a slot that another rank also changes, so that one of "
-    "the two signals can vanish.",
+    what="A `Set` overwrites a slot that another rank also changes, or lowers it "
+    "again, so that a signal can vanish before the wait sees it.",
     why="`Set` replaces the value. Three ranks that set one slot to 1 leave 1 there, "
     "not 3, and an AtomicAdd before a Set is forgotten. A wait for the total never "
     "ends. With two ranks the fault does not show: there is only one writer.",
@@ -148,17 +148,17 @@ for i in pl.pipeline(4, stage=2):
 AR309 = Code(
     id="AR309",
     name="not-decided",
-    what="The checks can neither prove that the program synchronises nor show that "
-    "it fails.",
+    what="The checks can neither prove the program sound nor show that it fails.",
     why="One replay settles every interleaving where slots only grow and waits compare "
-    "with `Ge`. Other uses of a slot need each interleaving looked at, and there are "
-    "too many here. What is not proved is refused, not waved through.",
+    "with `Ge`. Other uses of a slot may depend on the interleaving, and a loop whose "
+    "rounds depend on each other may be too long to unroll. What is not proved is "
+    "refused, not waved through.",
     example="""\
 pld.system.wait(
     signal, offsets=[0, 0], expected=NUM_RANKS, cmp=pld.WaitCmp.Eq
 )  # on a counter that every rank raises and lowers again""",
     fix="Write it with `pld.NotifyOp.AtomicAdd` of positive values and "
-    "`pld.WaitCmp.Ge`; or check it for fewer ranks.",
+    "`pld.WaitCmp.Ge`. Let the rounds of a long loop use regions of their own.",
 )
 
 AR310 = Code(

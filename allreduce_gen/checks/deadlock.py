@@ -1,0 +1,238 @@
+"""Whether every wait is satisfied, in every interleaving.
+
+Slots that are rising counters are decided by one replay. What is left is refused: an
+equality that the slot may run past (AR306), Sets that overwrite each other (AR307), and
+uses of a slot that nothing here decides (AR309).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from allreduce_gen.diagnostics import Code, Diagnostic, Note, codes, diagnose
+from allreduce_gen.ir.events import NotifyOp, Wait, WaitCmp
+
+from .analysis import Analysis
+from .barriers import MissedPeer, missed_peers
+from .grouping import group
+from .program import Point
+from .replay import Blocked
+from .slots import Awaited, Doubt, Slot
+from .wording import Site, describe_wait, format_slot, name_ranks, site_of
+
+
+def check_deadlock(analysis: Analysis) -> Iterator[Diagnostic]:
+    """AR301, AR304, AR305 for waits that block for ever; AR306, AR307, AR309."""
+    yield from analysis.program.refused
+    yield from _report_hopeless_waits(analysis)
+    yield from _report_cycles(analysis)
+    slots = [slot for slot in analysis.sync.slots if slot.waits]
+    yield from group(one for slot in slots for one in _check_equality(analysis, slot))
+    yield from group(one for slot in slots for one in _check_use(analysis, slot))
+
+
+def _report_hopeless_waits(analysis: Analysis) -> Iterator[Diagnostic]:
+    """One finding for each line of waits that are never satisfied, and who hangs on."""
+    groups: dict[Site, dict[int, Blocked]] = {}
+    behind: dict[Site, list[Blocked]] = {}
+    for stall in analysis.replay.stalls:
+        hopeless = [one for one in stall if one.hopeless]
+        for one in hopeless:
+            site = site_of(analysis.program.event(one.point))
+            groups.setdefault(site, {}).setdefault(one.point.agent, one)
+        if hopeless:
+            first = site_of(analysis.program.event(hopeless[0].point))
+            behind.setdefault(first, [one for one in stall if not one.hopeless])
+    for site, blocked in groups.items():
+        yield _report_hopeless(analysis, [*blocked.values()], behind.get(site, []))
+
+
+def _report_cycles(analysis: Analysis) -> Iterator[Diagnostic]:
+    """One finding for each line of waits that ranks block each other at."""
+    seen: set[Site] = set()
+    for stall in analysis.replay.stalls:
+        waiting = [one for one in stall if not _has_run_past(analysis, one)]
+        if waiting and not any(one.hopeless for one in stall):
+            site = site_of(analysis.program.event(waiting[0].point))
+            if site not in seen:
+                yield _report_cycle(analysis, waiting)
+            seen.add(site)
+
+
+def _wait(analysis: Analysis, one: Blocked) -> Wait:
+    event = analysis.program.event(one.point)
+    assert isinstance(event, Wait)
+    return event
+
+
+def _has_run_past(analysis: Analysis, one: Blocked) -> bool:
+    """Whether an equality blocks because its slot is already higher (AR306)."""
+    wait = _wait(analysis, one)
+    return wait.cmp is WaitCmp.EQ and one.seen > wait.expected
+
+
+def _blocked_notes(
+    analysis: Analysis, label: str, blocked: Sequence[Blocked]
+) -> tuple[Note, ...]:
+    return tuple(
+        Note(
+            label=label,
+            text=f"rank {analysis.program.rank(one.point)} waits for "
+            f"{describe_wait(_wait(analysis, one))} and sees {one.seen}",
+            location=analysis.program.location(one.point),
+        )
+        for one in blocked
+    )
+
+
+def _report_cycle(analysis: Analysis, waiting: list[Blocked]) -> Diagnostic:
+    program, first = analysis.program, waiting[0]
+    ranks = name_ranks(program.rank(one.point) for one in waiting)
+    return diagnose(
+        codes.AR304,
+        f"{program.call(first.point)}{ranks} wait for ever: rank "
+        f"{program.rank(first.point)} waits for {describe_wait(_wait(analysis, first))}"
+        f" and sees {first.seen}, and what would raise it comes after a wait that is "
+        "itself blocked",
+        location=program.location(first.point),
+        notes=_blocked_notes(analysis, "blocked", waiting[1:]),
+        help="let every rank notify before it waits: the loop of notifies first, then "
+        "the loop of waits",
+    )
+
+
+def _report_hopeless(
+    analysis: Analysis, blocked: list[Blocked], behind: list[Blocked]
+) -> Diagnostic:
+    notes = _blocked_notes(analysis, "blocked", blocked[1:])
+    notes += _blocked_notes(analysis, "blocked behind it", behind)
+    missed = missed_peers(analysis, blocked)
+    if missed:
+        return _report_missed(analysis, missed, blocked[0], notes)
+    program, first = analysis.program, blocked[0]
+    wait, slot = _wait(analysis, first), analysis.sync.slots[first.slot]
+    reach = _reach(slot, first.point)
+    return diagnose(
+        codes.AR301,
+        f"{program.call(first.point)}rank {slot.rank} waits for {describe_wait(wait)} "
+        f"and sees {first.seen}; all notifies together bring it to {reach}",
+        location=program.location(first.point),
+        notes=notes,
+        help=_hopeless_help(slot, wait),
+    )
+
+
+def _reach(slot: Slot, point: Point) -> int:
+    waits = zip(slot.waits, slot.reach, strict=True)
+    return next(reach for one, reach in waits if one.point == point)
+
+
+def _hopeless_help(slot: Slot, wait: Wait) -> str:
+    if not slot.notifies:
+        return "notify this slot, or wait for the slot that the peers do notify"
+    if any(one.event.op is NotifyOp.SET for one in slot.notifies):
+        return "use pld.NotifyOp.AtomicAdd: a Set replaces the value, it does not add"
+    if any(one.event.value < 0 for one in slot.notifies):
+        return "lower the slot by what this call's notifies have added to it, no more"
+    return f"let the notifies add up to {wait.expected}, or expect less"
+
+
+def _report_missed(
+    analysis: Analysis,
+    missed: Sequence[MissedPeer],
+    first: Blocked,
+    notes: tuple[Note, ...],
+) -> Diagnostic:
+    program, one = analysis.program, missed[0]
+    wait = _wait(analysis, first)
+    others = [f"rank {each.rank} leaves out rank {each.peer}" for each in missed[1:]]
+    waiting = Note(
+        label="waiting",
+        text=f"rank {program.rank(first.point)} waits for {describe_wait(wait)} and "
+        f"sees {first.seen}",
+        location=program.location(first.point),
+    )
+    also = tuple(Note(label="also", text=text) for text in others)
+    return diagnose(
+        codes.AR305,
+        f"{program.call(first.point)}rank {one.rank} notifies every peer but rank "
+        f"{one.peer}, which waits for it for ever",
+        location=program.location(one.point),
+        notes=(waiting, *also, *notes),
+        help="let the loop of notifies reach all peers: step from 1 to NUM_RANKS - 1, "
+        "peer = (my_rank + step) % NUM_RANKS",
+    )
+
+
+def _check_equality(analysis: Analysis, slot: Slot) -> Iterator[Diagnostic]:
+    for wait, threshold in zip(slot.waits, slot.thresholds, strict=True):
+        if wait.event.cmp is not WaitCmp.EQ or slot.doubt is not None:
+            continue
+        highest = threshold - wait.event.expected  # the lowering before the wait
+        possible = sum(
+            amount
+            for one, amount in zip(slot.notifies, slot.increments, strict=True)
+            if not analysis.order.before(wait.point, one.point)
+        )
+        if possible > threshold:
+            yield _report_equality(analysis, slot, wait, possible - highest)
+
+
+def _report_equality(
+    analysis: Analysis, slot: Slot, wait: Awaited, value: int
+) -> Diagnostic:
+    program = analysis.program
+    return diagnose(
+        codes.AR306,
+        f"{program.call(wait.point)}rank {slot.rank} waits for "
+        f"{describe_wait(wait.event)}, which the slot can run past: it can be at "
+        f"{value} before the rank looks",
+        location=program.location(wait.point),
+        help="wait with pld.WaitCmp.Ge, or give each round its own slot",
+    )
+
+
+_DOUBT_HELP = {
+    Doubt.WRITTEN: "change slots by notifies only",
+    Doubt.LOWERED: "let only the rank that waits on a slot lower it, by a notify to "
+    "itself after the wait",
+    Doubt.FALLING_SET: "count up: AtomicAdd, or Set to values that never fall",
+    Doubt.SHARED_SET: "use pld.NotifyOp.AtomicAdd, or give each rank a slot of its own",
+}
+
+
+def _check_use(analysis: Analysis, slot: Slot) -> Iterator[Diagnostic]:
+    """What a Set may wipe out, and uses of a slot that are not decided."""
+    if slot.doubt is None:
+        if _needs_more_than_one_set(slot):
+            yield _report_use(analysis, slot, codes.AR307, Doubt.SHARED_SET)
+    elif slot.doubt in (Doubt.SHARED_SET, Doubt.FALLING_SET):
+        yield _report_use(analysis, slot, codes.AR307, slot.doubt)
+    else:
+        yield _report_use(analysis, slot, codes.AR309, slot.doubt)
+
+
+def _needs_more_than_one_set(slot: Slot) -> bool:
+    setters = {one.point.agent for one in slot.notifies if one.event.op is NotifyOp.SET}
+    return len(setters) > 1 and any(amount > slot.total for amount in slot.thresholds)
+
+
+def _report_use(analysis: Analysis, slot: Slot, code: Code, doubt: Doubt) -> Diagnostic:
+    program, wait = analysis.program, slot.waits[0]
+    point = slot.notifies[0].point if slot.notifies else wait.point
+    lost = "so a signal may be lost" if code is codes.AR307 else "so it is not decided"
+    ranks = name_ranks(program.rank(one.point) for one in slot.notifies)
+    return diagnose(
+        code,
+        f"slot {format_slot(slot.region)} of rank {slot.rank}: {doubt.value}, {lost}",
+        location=program.location(point),
+        notes=(
+            Note(
+                label="wait",
+                text=f"rank {slot.rank} waits for {describe_wait(wait.event)}"
+                + (f"; {ranks} notify it" if slot.notifies else ""),
+                location=program.location(wait.point),
+            ),
+        ),
+        help=_DOUBT_HELP[doubt],
+    )

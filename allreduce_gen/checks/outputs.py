@@ -1,0 +1,173 @@
+"""Every output of a program beside what a collective would leave there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from allreduce_gen.ir.memory import Buffer, BufferKind
+
+from .analysis import Analysis
+from .collectives import Collective, Shape, Wanted, wanted
+from .contents import Content, Reader
+from .evaluation import Evaluation
+from .operands import Operand, find_operands, find_parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """One rank's part of an output: what it holds, and the input it is made of.
+
+    `source` is that input's number among the operands; None where its call has none.
+    """
+
+    operand: Operand
+    source: int | None
+    source_operand: Operand
+    rank: int
+    contents: tuple[Content, ...]
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """All outputs, the operands, and the evaluation that the values belong to.
+
+    `unread` are outputs that are not divided among the ranks part by part.
+    """
+
+    outputs: tuple[Output, ...]
+    operands: tuple[Operand, ...]
+    evaluation: Evaluation
+    unread: tuple[Buffer, ...]
+
+
+def read_outputs(analysis: Analysis) -> Outputs:
+    """Run the program on symbolic values and read every output."""
+    evaluation = Evaluation(analysis)
+    operands, num_ranks = find_operands(analysis), analysis.trace.num_ranks
+    reader = Reader(evaluation, find_parts(operands, num_ranks))
+    outputs: list[Output] = []
+    for operand in operands:
+        if operand.is_output:
+            parts = [tuple(reader.read(operand, rank)) for rank in range(num_ranks)]
+            outputs += _outputs_of(operand, operands, parts)
+    return Outputs(
+        outputs=tuple(outputs),
+        operands=operands,
+        evaluation=evaluation,
+        unread=_unread(analysis, operands),
+    )
+
+
+def _unread(analysis: Analysis, operands: tuple[Operand, ...]) -> tuple[Buffer, ...]:
+    known = {operand.buffer for operand in operands}
+    return tuple(
+        buffer
+        for buffer in analysis.trace.buffers
+        if buffer.kind is BufferKind.OUTPUT and buffer not in known
+    )
+
+
+def _outputs_of(
+    operand: Operand, operands: tuple[Operand, ...], parts: list[tuple[Content, ...]]
+) -> Iterator[Output]:
+    source = _source_of(operand, operands, parts)
+    source_operand = operand if source is None else operands[source]
+    size_in, size_out = source_operand.size, operand.size
+    for rank, contents in enumerate(parts):
+        yield Output(
+            operand=operand,
+            source=source,
+            source_operand=source_operand,
+            rank=rank,
+            contents=contents,
+            shape=Shape(num_ranks=len(parts), size_in=size_in, size_out=size_out),
+        )
+
+
+def _source_of(
+    output: Operand, operands: tuple[Operand, ...], parts: list[tuple[Content, ...]]
+) -> int | None:
+    """The number of the input of the same call that `output` is mostly made of."""
+    votes = Counter(
+        number
+        for contents in parts
+        for content in contents
+        for number in content.terms.operands
+    )
+    inputs = [
+        number
+        for number, one in enumerate(operands)
+        if one.is_input and one.call == output.call
+    ]
+    return max(inputs, key=lambda number: votes[number], default=None)
+
+
+def beside(
+    output: Output, collective: Collective, root: int
+) -> Iterator[tuple[Content, Wanted]]:
+    """What `output` holds beside what `collective` wants, cut where either changes."""
+    theirs = wanted(collective, output.shape, output.rank, root)
+    contents = iter(output.contents)
+    content, want = next(contents, None), next(theirs, None)
+    while content is not None and want is not None:
+        start, stop = max(content.start, want.start), min(content.stop, want.stop)
+        if start < stop:
+            yield content._replace(start=start, stop=stop), want
+        if content.stop <= want.stop:
+            content = next(contents, None)
+        else:
+            want = next(theirs, None)
+
+
+def is_right(output: Output, content: Content, want: Wanted) -> bool:
+    """Whether `content` is exactly what is wanted."""
+    terms = content.terms
+    return (
+        terms.is_clean
+        and len(terms.terms) == len(want.sources)
+        and terms.sources == want.sources
+        and terms.operands == {output.source}
+    )
+
+
+def root_of(outputs: tuple[Output, ...]) -> int:
+    """The rank that most output elements are copies of: a broadcast's root."""
+    votes: Counter[int] = Counter()
+    for output in outputs:
+        for content in output.contents:
+            if len(content.terms.terms) == 1:
+                rank, _ = content.terms.terms[0].source
+                votes[rank] += content.stop - content.start
+    return min(votes, key=lambda rank: (-votes[rank], rank), default=0)
+
+
+def recognise_outputs(outputs: tuple[Output, ...]) -> Collective | None:
+    """The collective that most output elements fit; None where none does."""
+    if any(output.shape.num_ranks == 1 for output in outputs):
+        return Collective.ALL_REDUCE
+    root = root_of(outputs)
+    scores = {
+        collective: sum(_score(output, collective, root) for output in outputs)
+        for collective in Collective
+    }
+    best = max(scores, key=lambda collective: scores[collective])
+    return best if scores[best] else None
+
+
+def _score(output: Output, collective: Collective, root: int) -> int:
+    """Elements that are right, or that combine some of the right ones."""
+    score = 0
+    for content, want in beside(output, collective, root):
+        if is_right(output, content, want):
+            score += 2 * (content.stop - content.start)
+        elif _is_part(content, want):
+            score += content.stop - content.start
+    return score
+
+
+def _is_part(content: Content, want: Wanted) -> bool:
+    sources = content.terms.sources
+    return len(sources) > 1 and sources <= want.sources

@@ -1,0 +1,55 @@
+"""Words that messages share, and the sites by which findings are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from allreduce_gen.ir.events import Event, Wait, WaitCmp, event_kind
+from allreduce_gen.ir.memory import Region, format_region
+
+Site: TypeAlias = tuple[str, int, str, str]
+"""File, line, step and kind: the same for what one line does on every rank."""
+
+
+def site_of(event: Event) -> Site:
+    origin = event.origin
+    return (
+        origin.file or "",
+        -1 if origin.line is None else origin.line,
+        origin.step or "",
+        event_kind(event),
+    )
+
+
+def join_words(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def name_ranks(ranks: Iterable[int]) -> str:
+    """`rank 1`, `ranks 1, 2 and 3`, in ascending order."""
+    numbers = [str(rank) for rank in sorted(set(ranks))]
+    return f"rank{'s' if len(numbers) > 1 else ''} {join_words(numbers)}"
+
+
+def format_slot(slot: Region) -> str:
+    """`[0, 2]`: the slot's row and column."""
+    return format_region(slot).removeprefix(slot.view.name)
+
+
+def describe_wait(wait: Wait) -> str:
+    """`slot [0, 2] >= 1`."""
+    return f"slot {format_slot(wait.slot)} {format_condition(wait)}"
+
+
+def format_condition(wait: Wait) -> str:
+    """`>= 1`."""
+    return f"{'==' if wait.cmp is WaitCmp.EQ else '>='} {wait.expected}"
+
+
+def plural(count: int, word: str, many: str | None = None) -> str:
+    """`1 pair`, `2 pairs`."""
+    return f"{count} {word if count == 1 else many or word + 's'}"

@@ -1,0 +1,77 @@
+"""`allreduce-gen emit`: plan, prove, write; and on request run, or compare a file."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from allreduce_gen.engines.base import RunOptions
+from allreduce_gen.kernel import Kernel
+from allreduce_gen.pipeline import generate
+from allreduce_gen.verdicts import run_file
+
+from .options import make_spec, spec_options
+from .output import print_diagnostics, print_note, print_result
+from .programs import format_report
+
+_STDOUT = "-"
+
+
+@click.command("emit")
+@spec_options
+@click.option("-o", "--output", default=_STDOUT, help="File to write; - is stdout.")
+@click.option("--run", "run_it", is_flag=True, help="Then run it on the simulator.")
+@click.option("--check-only", is_flag=True, help="Compare with the file only.")
+@click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
+def emit_command(
+    output: str, run_it: bool, check_only: bool, quiet: bool, **spec_flags: Any
+) -> int:
+    """Emit a proved kernel (the default command)."""
+    _refuse_stdout_with(output, run_it=run_it, check_only=check_only)
+    kernel = generate(make_spec(**spec_flags))
+    print_diagnostics(kernel.warnings)
+    if check_only:
+        return _compare(kernel, Path(output), quiet)
+    if output == _STDOUT:
+        print_result(kernel.source.removesuffix("\n"))
+        return 0
+    kernel.write(Path(output))
+    print_note(f"{output}: {_summary(kernel)}", quiet=quiet)
+    if run_it:
+        (report,) = run_file(Path(output), RunOptions(), platform=kernel.spec.platform)
+        print_note(f"{output}: {format_report(report)}", quiet=quiet)
+        print_result("OK")
+    return 0
+
+
+def _refuse_stdout_with(output: str, *, run_it: bool, check_only: bool) -> None:
+    for flag, given in (("--run", run_it), ("--check-only", check_only)):
+        if given and output == _STDOUT:
+            raise click.UsageError(f"{flag} needs a file: give -o FILE")
+
+
+def _summary(kernel: Kernel) -> str:
+    spec, cost = kernel.spec, kernel.cost
+    return (
+        f"{spec.algorithm.value}, {spec.num_ranks} ranks, {spec.size} "
+        f"{spec.dtype.value}; {cost.remote_bytes} remote bytes a rank; proved"
+    )
+
+
+def _compare(kernel: Kernel, path: Path, quiet: bool) -> int:
+    """0 where `path` holds what would be written, else its difference and 1."""
+    seen = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if seen == kernel.source:
+        print_note(f"{path}: up to date", quiet=quiet)
+        return 0
+    diff = difflib.unified_diff(
+        seen.splitlines(keepends=True),
+        kernel.source.splitlines(keepends=True),
+        fromfile=str(path),
+        tofile=f"{path} (as emitted)",
+    )
+    print_result("".join(diff).removesuffix("\n"))
+    return 1

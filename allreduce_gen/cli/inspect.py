@@ -1,0 +1,63 @@
+"""Commands that only look: plan, explain, doctor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from rich.table import Table
+
+from allreduce_gen.diagnostics import CODES, find_code, format_code
+from allreduce_gen.engines.survey import survey_engines
+from allreduce_gen.ir.printers import format_plan, plan_to_json
+from allreduce_gen.pipeline import generate
+
+from .options import make_spec, spec_options
+from .output import format_table, print_json, print_result
+
+format_option = click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print the result.",
+)
+
+
+@click.command("plan")
+@spec_options
+@format_option
+def plan_command(output_format: str, **spec_flags: Any) -> int:
+    """Print the plan: constants, windows, steps, edges, cost."""
+    kernel = generate(make_spec(**spec_flags))
+    if output_format == "json":
+        print_json(plan_to_json(kernel.plan, kernel.cost))
+    else:
+        print_result(format_plan(kernel.plan, kernel.cost))
+    return 0
+
+
+@click.command("explain")
+@click.argument("code", required=False)
+def explain_command(code: str | None) -> int:
+    """Say what a diagnostic code means; without one, list them all."""
+    if code is None:
+        for known in CODES.values():
+            print_result(f"{known.id}  {known.severity.value:<7}  {known.name}")
+        return 0
+    found = find_code(code)
+    if found is None:
+        raise click.UsageError(f"no code {code!r}; allreduce-gen explain lists them")
+    print_result(format_code(found))
+    return 0
+
+
+@click.command("doctor")
+def doctor_command() -> int:
+    """Show what each engine can do here, and what to install next."""
+    table = Table("engine", "state", "what it gives", "next", box=None)
+    for row in survey_engines():
+        table.add_row(row.name, row.state, row.gives, row.next_step)
+    print_result(format_table(table))
+    return 0

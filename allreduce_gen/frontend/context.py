@@ -1,0 +1,100 @@
+"""What reading a function's body needs: names, types, and where refusals point."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from allreduce_gen.ir.events import Origin
+
+from .machine import Frame
+from .program import Function, Kind, Program
+from .refusals import refusal
+from .scope import Scope
+from .types import StaticType
+
+Run: TypeAlias = Callable[[Frame], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """An expression that has been read: its type, and how to get its value.
+
+    `constant` is the value where it is known without running. `items` are the parts of
+    a list or tuple written out.
+    """
+
+    type: StaticType
+    run: Run
+    constant: int | float | bool | None = None
+    items: tuple[Typed, ...] = ()
+
+
+def constant(type_: StaticType, value: int | float | bool) -> Typed:
+    """An expression whose value is known."""
+    return Typed(type_, lambda _: value, constant=value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Routine:
+    """A function that has been read. `run` takes a frame with its parameters bound."""
+
+    function: Function
+    result: StaticType
+    run: Run
+
+
+class Context(ABC):
+    """One function while it is read."""
+
+    def __init__(self, program: Program, function: Function) -> None:
+        self.program = program
+        self.function = function
+        self.scope = Scope()
+        self.pipeline_depth = 0
+        self.loop_depth = 0
+        self._trusts_indices = False
+
+    @abstractmethod
+    def expression(self, node: ast.expr) -> Typed:
+        """Read an expression."""
+
+    @abstractmethod
+    def block(self, body: Sequence[ast.stmt]) -> Run:
+        """Read statements one after another."""
+
+    @abstractmethod
+    def routine(self, function: Function) -> Routine:
+        """Read another function, once for all its callers."""
+
+    @property
+    def kind(self) -> Kind:
+        return self.function.kind
+
+    def refuse(self, node: ast.AST, message: str, *, help: str) -> Exception:
+        """The AR703 to raise for the source at `node`."""
+        line = getattr(node, "lineno", self.function.line)
+        return refusal(self.function.file, line, message, help=help)
+
+    def origin(self, node: ast.AST) -> Origin:
+        """Where events that `node` makes come from."""
+        return Origin(
+            file=self.function.file, line=getattr(node, "lineno", self.function.line)
+        )
+
+    @contextmanager
+    def trusting_indices(self) -> Iterator[None]:
+        """Literal indices into constant lists come out right here (see AR707)."""
+        before, self._trusts_indices = self._trusts_indices, True
+        try:
+            yield
+        finally:
+            self._trusts_indices = before
+
+    @property
+    def trusts_indices(self) -> bool:
+        return self._trusts_indices

@@ -1,0 +1,146 @@
+"""Calls of the program's own functions: dispatches, kernel launches, inlining."""
+
+from __future__ import annotations
+
+import ast
+
+from allreduce_gen.ir.memory import View
+
+from .affine import concrete
+from .context import Context, Routine, Run, Typed
+from .machine import Frame
+from .parameters import bind_arguments
+from .program import Function, Kind
+from .standins import Direction
+
+_CALLABLE = {
+    Kind.HOST: (Kind.ORCHESTRATION,),
+    Kind.ORCHESTRATION: (Kind.INCORE,),
+    Kind.INCORE: (Kind.INLINE,),
+    Kind.INLINE: (Kind.INLINE,),
+}
+"""Which kinds of functions each kind calls."""
+
+
+def read_function_call(context: Context, node: ast.Call, callee: Function) -> Typed:
+    """A call of `callee`, with its arguments bound by position."""
+    device = _check_call(context, node, callee)
+    routine = context.routine(callee)
+    bind = bind_arguments(context, node, callee)
+    for argument, parameter in zip(node.args, callee.parameters, strict=True):
+        is_given = parameter.direction is not Direction.IN
+        if (
+            isinstance(argument, ast.Name)
+            and is_given
+            and callee.kind is not Kind.INLINE
+        ):
+            context.scope.given_away[argument.id] = node.lineno
+    runs = {
+        Kind.ORCHESTRATION: _dispatch,
+        Kind.INCORE: _launch,
+        Kind.INLINE: _inline,
+    }
+    return Typed(
+        routine.result, runs[callee.kind](context, node, routine, bind, device)
+    )
+
+
+def _check_call(context: Context, node: ast.Call, callee: Function) -> Run:
+    """Refuse calls across the wrong levels; gives the device where there is one."""
+    if callee.kind not in _CALLABLE[context.kind]:
+        raise context.refuse(
+            node,
+            f"{context.kind.value} function {context.function.name} calls "
+            f"{callee.kind.value} function {callee.name}",
+            help="the HOST orchestrator calls Orchestration functions, which call "
+            "InCore kernels",
+        )
+    wants_device = callee.kind is Kind.ORCHESTRATION
+    devices = [one.value for one in node.keywords if one.arg == "device"]
+    if len(node.keywords) != len(devices) or bool(devices) != wants_device:
+        raise context.refuse(
+            node,
+            f"{callee.name} is called with keywords "
+            f"({', '.join(str(one.arg) for one in node.keywords) or 'none'})",
+            help="pass arguments by position; `device=` goes with calls of "
+            "Orchestration functions, and with those alone",
+        )
+    if not devices:
+        return lambda _: 0
+    device = devices[0]
+    is_loop = isinstance(device, ast.Name) and (
+        device.id in context.scope.loop_variables
+    )
+    typed = context.expression(device)
+    if not is_loop and typed.constant is None:
+        raise context.refuse(
+            node,
+            f"`device={ast.unparse(device)}` is neither a constant nor a loop variable",
+            help="write `for r in pl.range(pld.world_size())` and `device=r`",
+        )
+    return typed.run
+
+
+def _dispatch(
+    context: Context, node: ast.Call, routine: Routine, bind: Run, device: Run
+) -> Run:
+    """Run an Orchestration function on the rank of `device`."""
+
+    def run(frame: Frame) -> View | None:
+        rank = concrete(device(frame))
+        if not 0 <= rank < frame.machine.num_ranks:
+            raise context.refuse(
+                node,
+                f"device {rank} is not one of {frame.machine.num_ranks} ranks",
+                help="dispatch to 0 up to the number of ranks less one",
+            )
+        values = bind(frame)
+        for value in values.values():
+            if isinstance(value, View) and value.buffer.is_window:
+                frame.machine.pass_window(value.buffer)
+        result: View | None = routine.run(Frame(frame.machine, values, rank=rank))
+        return result
+
+    return run
+
+
+def _launch(
+    context: Context, node: ast.Call, routine: Routine, bind: Run, device: Run
+) -> Run:
+    """Run a kernel on every block of the rank."""
+    del device
+
+    def run(frame: Frame) -> View | None:
+        machine, rank, blocks = frame.machine, frame.rank, frame.blocks
+        if not machine.may_launch(rank, blocks):
+            raise context.refuse(
+                node,
+                f"rank {rank} launches several kernels, one of them on several blocks",
+                help="launch one kernel a call where pl.spmd is used: the order "
+                "between blocks of different kernels is not interpreted",
+            )
+        result: View | None = None
+        for block in range(blocks):
+            recorder = machine.recorder(rank, block)
+            inner = Frame(machine, bind(frame), rank=rank, recorder=recorder)
+            inner.blocks = blocks
+            result = routine.run(inner)
+        return result
+
+    return run
+
+
+def _inline(
+    context: Context, node: ast.Call, routine: Routine, bind: Run, device: Run
+) -> Run:
+    """Run a function in place, as part of its caller."""
+    del context, node, device
+
+    def run(frame: Frame) -> View | None:
+        recorder = frame.recorder
+        inner = Frame(frame.machine, bind(frame), rank=frame.rank, recorder=recorder)
+        inner.blocks = frame.blocks
+        result: View | None = routine.run(inner)
+        return result
+
+    return run

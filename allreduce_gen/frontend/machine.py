@@ -1,0 +1,173 @@
+"""What interpretation makes: agents' events, buffers, findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allreduce_gen.diagnostics import Code, Diagnostic, Location, diagnose
+from allreduce_gen.ir.events import Event, Notify, Tile, Wait
+from allreduce_gen.ir.memory import Buffer, Region, View
+from allreduce_gen.ir.trace import Agent
+from allreduce_gen.ir.widen import MAX_EVENTS
+from allreduce_gen.spec import DType
+
+from .affine import NotAffineError, Scalar, Symbol, base_of, coefficient, concrete
+from .refusals import refusal
+
+
+class Rounds:
+    """How many rounds of loops one agent, or the host, has run one by one."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self, count: int, file: str, line: int) -> None:
+        """A loop is about to unroll. Raises CompileError AR703 beyond MAX_EVENTS."""
+        self._count += count
+        if self._count > MAX_EVENTS:
+            raise _too_many(file, line)
+
+
+def _too_many(file: str, line: int | None) -> Exception:
+    return refusal(
+        file,
+        line,
+        f"one agent makes more than {MAX_EVENTS} events or rounds here, and they are "
+        "not the same in every round",
+        help="make offsets a constant times the loop variable, without `%` and `//`, "
+        "and keep peers, notify and wait out of long loops",
+    )
+
+
+class Machine:
+    """All ranks of one call. Agents come into being when a kernel is launched.
+
+    `windows` are the buffers passed to kernels, `allocated` the lines of all buffers.
+    """
+
+    def __init__(self, num_ranks: int) -> None:
+        self.num_ranks = num_ranks
+        self.windows: dict[str, Buffer] = {}
+        self.allocated: dict[str, int] = {}
+        self.agents: dict[tuple[int, int], Recorder] = {}
+        self._findings: dict[tuple[str, str, int], Diagnostic] = {}
+        self._launches: dict[int, list[int]] = {}
+        self.rounds = Rounds()
+
+    @property
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """What was found beside the events, once for each line."""
+        return tuple(self._findings.values())
+
+    def pass_window(self, buffer: Buffer) -> None:
+        """A dispatch passes a window of `buffer`: first passes give the order."""
+        self.windows.setdefault(buffer.name, buffer)
+
+    def may_launch(self, rank: int, blocks: int) -> bool:
+        """Count a launch; False where the rank mixes it with others on many blocks."""
+        launches = self._launches.setdefault(rank, [])
+        launches.append(blocks)
+        return len(launches) == 1 or max(launches) == 1
+
+    def recorder(self, rank: int, block: int) -> Recorder:
+        """The agent of `block` on `rank`."""
+        known = self.agents.get((rank, block))
+        if known is None:
+            agent = Agent(rank=rank, block=block)
+            known = self.agents[rank, block] = Recorder(agent)
+        return known
+
+    def find(
+        self, code: Code, message: str, *, help: str, file: str, line: int, rank: int
+    ) -> None:
+        """Keep a finding about the source, the first time that a line gives it."""
+        self._findings.setdefault(
+            (code.id, file, line),
+            diagnose(
+                code,
+                message,
+                help=help,
+                location=Location(file=file, line=line, rank=rank),
+            ),
+        )
+
+
+class Recorder:
+    """One agent's events so far, and the loops around the present point.
+
+    `symbols` are those of the loops that run once for all rounds, outermost first.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.events: list[Event] = []
+        self.symbols: list[Symbol] = []
+        self.num_events = 0
+        self._num_tiles = 0
+        self.rounds = Rounds()
+
+    def emit(self, event: Event) -> None:
+        """Append `event`. Raises CompileError AR703 beyond MAX_EVENTS."""
+        if self.symbols and isinstance(event, Notify | Wait):
+            raise NotAffineError(self.symbols[0])
+        self.events.append(event)
+        self.num_events += 1
+        if self.num_events > MAX_EVENTS:
+            raise _too_many(event.origin.file or "", event.origin.line)
+
+    def new_tile(
+        self, shape: tuple[int, ...], dtype: DType, valid: tuple[int, ...]
+    ) -> Tile:
+        """A tile that no other event of this agent names."""
+        self._num_tiles += 1
+        return Tile(id=self._num_tiles - 1, shape=shape, dtype=dtype, valid=valid)
+
+    def region(
+        self, view: View, offsets: tuple[Scalar, ...], shape: tuple[int, ...]
+    ) -> Region:
+        """The box at `offsets`, with its stride for each loop around."""
+        if not self.symbols:
+            return Region(view=view, offsets=tuple(map(concrete, offsets)), shape=shape)
+        return Region(
+            view=view,
+            offsets=tuple(map(base_of, offsets)),
+            shape=shape,
+            strides=tuple(
+                tuple(coefficient(one, symbol) for one in offsets)
+                for symbol in self.symbols
+            ),
+        )
+
+
+class Frame:
+    """One function's names while it runs. `rank` is -1 on the host.
+
+    `recorder` is the agent whose kernel runs, or None outside kernels. `values` also
+    has the extents of dynamic dimensions, by their Dynamic.
+    """
+
+    __slots__ = ("blocks", "machine", "rank", "recorder", "values")
+
+    def __init__(
+        self,
+        machine: Machine,
+        values: dict[Any, Any],
+        *,
+        rank: int = -1,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self.machine = machine
+        self.values = values
+        self.rank = rank
+        self.blocks = 1
+        self.recorder = recorder
+
+    def count_rounds(self, count: int, file: str, line: int) -> None:
+        """A loop is about to unroll. Raises CompileError AR703 where it is too long."""
+        (self.recorder or self.machine).rounds.add(count, file, line)
+
+    @property
+    def agent(self) -> Recorder:
+        """The agent whose kernel runs; operations outside kernels are refused."""
+        assert self.recorder is not None
+        return self.recorder

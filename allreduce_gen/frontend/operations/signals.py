@@ -1,0 +1,104 @@
+"""Notify and wait."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+
+from allreduce_gen.diagnostics import codes
+from allreduce_gen.frontend.affine import concrete
+from allreduce_gen.frontend.calls import Call, run_concrete
+from allreduce_gen.frontend.context import Run, Typed
+from allreduce_gen.frontend.machine import Frame
+from allreduce_gen.frontend.standins import enums
+from allreduce_gen.frontend.types import NoneType, TensorType
+from allreduce_gen.ir.events import Notify, NotifyOp, Wait, WaitCmp
+
+_OPS = {
+    enums.NotifyOp.AtomicAdd: NotifyOp.ATOMIC_ADD,
+    enums.NotifyOp.Set: NotifyOp.SET,
+}
+_COMPARISONS = {enums.WaitCmp.Ge: WaitCmp.GE, enums.WaitCmp.Eq: WaitCmp.EQ}
+
+
+def _notify(call: Call) -> Typed:
+    arguments = call.bind("target peer offsets value * op")
+    signal, offsets = _slot(call, arguments, "target")
+    peer = call.integer(arguments["peer"], "peer").run
+    value = call.integer(arguments["value"], "value").run
+    op = _OPS[call.member(arguments["op"], enums.NotifyOp)]
+    origin, in_pipeline = call.context.origin(call.node), _pipeline_watch(call)
+
+    def run(frame: Frame) -> None:
+        in_pipeline(frame)
+        agent = frame.agent
+        view = signal(frame)
+        event = Notify(
+            peer=concrete(peer(frame)),
+            slot=agent.region(view, offsets(frame), (1,) * len(view.shape)),
+            value=concrete(value(frame)),
+            op=op,
+            origin=origin,
+        )
+        agent.emit(event)
+
+    return Typed(NoneType(), run)
+
+
+def _wait(call: Call) -> Typed:
+    arguments = call.bind("signal offsets expected * cmp")
+    with call.context.trusting_indices():
+        signal, offsets = _slot(call, arguments, "signal")
+    expected = call.integer(arguments["expected"], "expected").run
+    cmp = _COMPARISONS[call.member(arguments["cmp"], enums.WaitCmp)]
+    origin, in_pipeline = call.context.origin(call.node), _pipeline_watch(call)
+
+    def run(frame: Frame) -> None:
+        in_pipeline(frame)
+        agent = frame.agent
+        view = signal(frame)
+        event = Wait(
+            slot=agent.region(view, offsets(frame), (1,) * len(view.shape)),
+            expected=concrete(expected(frame)),
+            cmp=cmp,
+            origin=origin,
+        )
+        agent.emit(event)
+
+    return Typed(NoneType(), run)
+
+
+def _slot(call: Call, arguments: dict[str, ast.expr], name: str) -> tuple[Run, Run]:
+    """The signal, and which of its cells."""
+    signal = call.window(arguments[name], name)
+    assert isinstance(signal.type, TensorType)
+    rank = len(signal.type.shape)
+    return signal.run, run_concrete(
+        call.integers(arguments["offsets"], "offsets", rank)
+    )
+
+
+def _pipeline_watch(call: Call) -> Run:
+    """What reports a signal inside pl.pipeline, where stores move below notifies."""
+    if not call.context.pipeline_depth:
+        return lambda _: None
+    file, line = call.context.function.file, call.node.lineno
+
+    def run(frame: Frame) -> None:
+        frame.machine.find(
+            codes.AR308,
+            f"`{call.name}` stands inside pl.pipeline, which moves loads up and stores "
+            "down without regard to signals",
+            help="use pl.range for loops that notify or wait",
+            file=file,
+            line=line,
+            rank=frame.rank,
+        )
+
+    return run
+
+
+SIGNALS: Mapping[str, Callable[[Call], Typed]] = {
+    "pld.system.notify": _notify,
+    "pld.system.wait": _wait,
+}

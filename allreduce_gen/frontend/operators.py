@@ -1,0 +1,183 @@
+"""Reading arithmetic and comparisons of scalars, as the device computes them."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from allreduce_gen.ir.expr import truncating_div, truncating_mod
+
+from .affine import compare, concrete
+from .closures import can_fold, outer_value, try_evaluate
+from .context import Context, Run, Typed, constant
+from .machine import Frame
+from .modulo import read_division
+from .refusals import REFUSED_OPERATORS
+from .types import BOOL, INDEX, ScalarType, StaticType, TileType, format_type
+
+_EXACT: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+_SHIFT: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+_DIVIDE: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.FloorDiv: truncating_div,
+    ast.Mod: truncating_mod,
+}
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+
+def read_binary(context: Context, node: ast.BinOp) -> Typed:
+    """`left op right`. Arithmetic of outer values alone is Python's own."""
+    if can_fold(context, node):
+        value = try_evaluate(context, node)
+        if value is not None:
+            return outer_value(context, node, value)
+    op = type(node.op)
+    if op in REFUSED_OPERATORS:
+        refused = REFUSED_OPERATORS[op]
+        raise context.refuse(
+            node,
+            f"`{ast.unparse(node)}`: kernels have no {refused.what}",
+            help=refused.instead,
+        )
+    left, right = context.expression(node.left), context.expression(node.right)
+    type_ = promote(context, node, left, right)
+    if op in _EXACT:
+        return Typed(type_, _apply(_EXACT[op], left.run, right.run))
+    if op in _SHIFT:
+        return Typed(type_, _shift(context, node, _SHIFT[op], left.run, right.run))
+    return Typed(type_, read_division(context, node, left, right, _DIVIDE[op]))
+
+
+def promote(context: Context, node: ast.AST, left: Typed, right: Typed) -> ScalarType:
+    """The type of arithmetic between two scalars: the wider one's."""
+    for side in (left, right):
+        if isinstance(side.type, TileType):
+            raise context.refuse(
+                node,
+                f"`{ast.unparse(node)}`: tiles have no operators",
+                help="write `pl.add`, `pl.sub`, `pl.mul`, `pl.div`, `pl.maximum` or "
+                "`pl.minimum`",
+            )
+        if not is_integer(side.type):
+            raise context.refuse(
+                node,
+                f"`{ast.unparse(node)}`: no arithmetic with {format_type(side.type)}",
+                help="compute with integers; floating-point constants belong outside "
+                "the kernel",
+            )
+    assert isinstance(left.type, ScalarType)
+    assert isinstance(right.type, ScalarType)
+    return right.type if right.type.bits > left.type.bits else left.type
+
+
+def is_integer(type_: StaticType) -> bool:
+    """Whether `type_` is an integer scalar."""
+    return isinstance(type_, ScalarType) and type_.is_integer
+
+
+def _apply(op: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
+    return lambda frame: op(left(frame), right(frame))
+
+
+def _shift(
+    context: Context,
+    node: ast.BinOp,
+    op: Callable[[int, int], int],
+    left: Run,
+    right: Run,
+) -> Run:
+    def run(frame: Frame) -> int:
+        by = concrete(right(frame))
+        if not 0 <= by < 64:
+            raise context.refuse(
+                node,
+                f"`{ast.unparse(node)}` shifts by {by}",
+                help="shift by 0 to 63 bits",
+            )
+        return op(concrete(left(frame)), by)
+
+    return run
+
+
+def read_unary(context: Context, node: ast.UnaryOp) -> Typed:
+    """`-x`, `not x`, `~x`."""
+    if isinstance(node.op, ast.USub) and can_fold(context, node):
+        value = try_evaluate(context, node)
+        if value is not None:
+            return outer_value(context, node, value)
+    operand = context.expression(node.operand)
+    match node.op:
+        case ast.Not():
+            check_condition(context, node.operand, operand)
+            run = operand.run
+            return Typed(BOOL, lambda frame: not run(frame))
+        case ast.USub() | ast.Invert():
+            type_ = promote(context, node, operand, constant(INDEX, 0))
+            minus = 0 if isinstance(node.op, ast.USub) else 1
+            run = operand.run
+            kept = operand.type if is_integer(operand.type) else type_
+            return Typed(kept, lambda frame: -run(frame) - minus)
+    raise context.refuse(
+        node,
+        f"`{ast.unparse(node)}`: kernels have no unary plus",
+        help="leave the plus sign out",
+    )
+
+
+def read_compare(context: Context, node: ast.Compare) -> Typed:
+    """One comparison of two integers."""
+    if len(node.ops) != 1:
+        raise context.refuse(
+            node,
+            f"`{ast.unparse(node)}` is a chained comparison",
+            help="join single comparisons with `and`",
+        )
+    op = _COMPARE.get(type(node.ops[0]))
+    if op is None:
+        raise context.refuse(
+            node,
+            f"`{ast.unparse(node)}`: kernels have no such comparison",
+            help="use ==, !=, <, <=, > or >=",
+        )
+    left = context.expression(node.left)
+    right = context.expression(node.comparators[0])
+    promote(context, node, left, right)
+    run_left, run_right = left.run, right.run
+    return Typed(BOOL, lambda frame: compare(op, run_left(frame), run_right(frame)))
+
+
+def read_boolean(context: Context, node: ast.BoolOp) -> Typed:
+    """`and`, `or` of conditions."""
+    parts = [context.expression(value) for value in node.values]
+    for value, part in zip(node.values, parts, strict=True):
+        check_condition(context, value, part)
+    runs = [part.run for part in parts]
+    if isinstance(node.op, ast.And):
+        return Typed(BOOL, lambda frame: all(run(frame) for run in runs))
+    return Typed(BOOL, lambda frame: any(run(frame) for run in runs))
+
+
+def check_condition(context: Context, node: ast.expr, typed: Typed) -> None:
+    """Refuse a condition that is no Bool scalar, such as a bare `if x:`."""
+    if typed.type != BOOL:
+        raise context.refuse(
+            node,
+            f"the condition `{ast.unparse(node)}` is {format_type(typed.type)}, "
+            "wanted a comparison",
+            help=f"write `{ast.unparse(node)} != 0`",
+        )

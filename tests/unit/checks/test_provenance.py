@@ -1,0 +1,325 @@
+"""What outputs are made of."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from allreduce_gen.checks import Collective, check_trace, recognise
+from allreduce_gen.ir.calls import join_calls
+from allreduce_gen.ir.events import TileOp
+from allreduce_gen.spec import DType
+
+SIZE = 64
+
+
+def _all_reduce(programs, script, num_ranks: int = 4, **options):
+    """`script(me, parts)` after a barrier; `parts` are everybody's whole vectors."""
+
+    def whole(me) -> None:
+        programs.stage_in(me, SIZE)
+        me.barrier(0, line=20)
+        parts = [me.at(30).get(peer, "data", 0, SIZE) for peer in range(num_ranks)]
+        script(me.at(40), parts)
+
+    return programs.write(num_ranks, SIZE, whole, **options)
+
+
+def _sum(me, parts, op=TileOp.ADD):
+    total = parts[0]
+    for part in parts[1:]:
+        total = me.combine(total, part, op)
+    return total
+
+
+def _only(findings, kinds, code: str):
+    assert kinds(findings) == [code]
+    return findings[0]
+
+
+def test_a_contribution_left_out(programs, kinds) -> None:
+    trace = _all_reduce(
+        programs, lambda me, parts: me.store(_sum(me, [*parts[:1], parts[3]]), "y", 0)
+    )
+    finding = _only(check_trace(trace), kinds, "AR405")
+    assert finding.message == "y[0:64] of rank 0 lacks what ranks 1 and 2 contribute"
+    assert finding.location.line == 40
+    assert finding.notes[0].text == "3 more like it on ranks 1, 2 and 3"
+
+
+def test_a_contribution_added_twice(programs, kinds) -> None:
+    trace = _all_reduce(
+        programs, lambda me, parts: me.store(_sum(me, [*parts, parts[2]]), "y", 0)
+    )
+    finding = _only(check_trace(trace), kinds, "AR406")
+    assert finding.message == "y[0:64] of rank 0 counts rank 2 2 times"
+
+
+def test_a_maximum_may_see_a_rank_twice(programs) -> None:
+    trace = _all_reduce(
+        programs,
+        lambda me, parts: me.store(_sum(me, [*parts, parts[2]], TileOp.MAX), "y", 0),
+    )
+    assert check_trace(trace) == ()
+
+
+@pytest.mark.parametrize("num_ranks", [2, 3, 4])
+def test_a_tail_that_no_chunk_covers(programs, kinds, num_ranks) -> None:
+    size = 16 * num_ranks + 8
+
+    def script(me) -> None:
+        programs.stage_in(me, size)
+        me.barrier(0, line=20)
+        programs.reduce_scatter(me, 16)
+        me.barrier(1, line=40)
+        programs.all_gather(me, 16)
+
+    findings = check_trace(programs.write(num_ranks, size, script))
+    finding = _only(findings, kinds, "AR405")
+    assert finding.message == f"y[{size - 8}:{size}] of rank 0 is never written"
+
+
+def test_the_all_gather_left_out(programs, kinds) -> None:
+    def script(me) -> None:
+        programs.stage_in(me, SIZE)
+        me.barrier(0, line=20)
+        programs.reduce_scatter(me, 16)
+
+    findings = check_trace(programs.write(4, SIZE, script))
+    finding = _only(findings, kinds, "AR405")
+    assert finding.message == "y[0:64] of rank 0 is never written"
+    assert "3 more like it" in finding.notes[0].text
+
+
+def test_two_chunks_swapped(programs, kinds) -> None:
+    def script(me) -> None:
+        programs.stage_in(me, SIZE)
+        me.barrier(0, line=20)
+        programs.reduce_scatter(me, 16)
+        me.barrier(1, line=40)
+        for owner in range(4):
+            part = me.at(50).get(owner, "result", owner * 16, 16)
+            me.at(51).store(part, "y", {1: 2, 2: 1}.get(owner, owner) * 16)
+
+    finding = _only(check_trace(programs.write(4, SIZE, script)), kinds, "AR408")
+    assert finding.message == (
+        "y[16:32] of rank 0 holds x[32:48] of rank 0 where x[16:32] of rank 0 belongs"
+    )
+
+
+def test_window_bytes_that_nobody_wrote(programs, kinds) -> None:
+    def script(me) -> None:
+        me.at(11).store(me.load("x", 0, 48), "data", 0)
+        me.barrier(0, line=20)
+        parts = [me.at(30).get(peer, "data", 0, SIZE) for peer in range(4)]
+        me.at(40).store(_sum(me, parts), "y", 0)
+
+    finding = _only(check_trace(programs.write(4, SIZE, script)), kinds, "AR407")
+    assert finding.message == (
+        "y[48:64] of rank 0 is made of what rank 0 takes from data and nobody has "
+        "written"
+    )
+    assert finding.location.line == 30
+
+
+def test_a_tile_that_was_made_but_not_filled(programs, kinds) -> None:
+    trace = _all_reduce(
+        programs,
+        lambda me, parts: me.store(_sum(me, [me.fill(SIZE, None), *parts]), "y", 0),
+    )
+    finding = _only(check_trace(trace), kinds, "AR407")
+    assert "takes from a tile" in finding.message
+
+
+def test_a_padded_vector_is_sound(programs) -> None:
+    """32 elements a window, 18 of them used; what is beyond is never stored in y."""
+
+    def script(me) -> None:
+        me.at(11).store(me.load("x", 0, 18, padded=32), "data", 0)
+        me.barrier(0, line=20)
+        programs.reduce_scatter(me, 16)
+        me.barrier(1, line=40)
+        for owner in range(2):
+            part = me.at(50).get(owner, "result", owner * 16, 16)
+            me.store(me.cut(part, min(16, 18 - owner * 16)), "y", owner * 16)
+
+    windows = {"data": (1, 32), "result": (1, 32)}
+    assert check_trace(programs.write(2, 18, script, windows=windows)) == ()
+
+
+@pytest.mark.parametrize(
+    ("op", "value", "code"),
+    [
+        (TileOp.ADD, 0.0, []),
+        (TileOp.ADD, 0.5, ["AR410"]),
+        (TileOp.MUL, 1.0, []),
+        (TileOp.MAX, 0.0, ["AR410"]),
+    ],
+)
+def test_a_constant_among_the_contributions(programs, kinds, op, value, code) -> None:
+    trace = _all_reduce(
+        programs,
+        lambda me, parts: me.store(
+            _sum(me, [me.fill(SIZE, value), *parts], op), "y", 0
+        ),
+    )
+    findings = check_trace(trace)
+    assert kinds(findings) == code
+    if code:
+        assert f"the constant {value:g}" in findings[0].message
+
+
+def test_operators_mixed(programs, kinds) -> None:
+    def script(me, parts) -> None:
+        low = me.combine(parts[0], parts[1])
+        high = me.combine(parts[2], parts[3], TileOp.MAX)
+        me.store(me.combine(low, high), "y", 0)
+
+    finding = _only(check_trace(_all_reduce(programs, script)), kinds, "AR410")
+    assert "add and max mixed" in finding.message
+
+
+def test_an_average_and_a_detour_through_another_type_are_sound(programs) -> None:
+    def script(me, parts) -> None:
+        wide = [me.cast(part, DType.FP32) for part in parts]
+        me.store(me.cast(me.scale(_sum(me, wide), 0.25), DType.BF16), "y", 0)
+
+    assert check_trace(_all_reduce(programs, script, dtype=DType.BF16)) == ()
+
+
+def test_one_contribution_scaled(programs, kinds) -> None:
+    trace = _all_reduce(
+        programs,
+        lambda me, parts: me.store(
+            _sum(me, [me.scale(parts[0], 0.25), *parts[1:]]), "y", 0
+        ),
+    )
+    finding = _only(check_trace(trace), kinds, "AR410")
+    assert "elements scaled differently" in finding.message
+
+
+def test_the_sum_of_an_earlier_call(programs, kinds) -> None:
+    """Call 2 forgets to stage in, and hands out call 1's sum."""
+
+    def call(number: int):
+        def script(me) -> None:
+            if number == 1:
+                programs.stage_in(me, 32)
+            me.barrier(0, line=20, expected=number)
+            total = me.get(0, "data", 0, 32)
+            me.at(40).store(me.combine(total, me.get(1, "data", 0, 32)), "y", 0)
+
+        return programs.write(2, 32, script)
+
+    finding = _only(check_trace(join_calls([call(1), call(2)])), kinds, "AR410")
+    assert finding.message.startswith("y@2[0:32] of rank 0 holds elements of x, which")
+
+
+def test_atomic_adds_into_a_zeroed_window(programs, kinds) -> None:
+    def script(me) -> None:
+        staged = me.at(10).load("x", 0, 32)
+        for peer in range(3):
+            me.at(11).put(staged, peer, "data", 0, atomic=True)
+        me.barrier(0, line=20)
+        me.at(40).store(me.load("data", 0, 32), "y", 0)
+
+    findings = check_trace(programs.write(3, 32, script))
+    assert kinds(findings) == ["(AR411)"]
+    integers = programs.write(3, 32, script, dtype=DType.INT32)
+    assert check_trace(integers) == ()
+
+
+def test_loops_over_tiles_are_followed_as_one(programs) -> None:
+    """A million tiles: no check grows with the number of rounds."""
+    size = 1 << 30
+
+    def script(me) -> None:
+        def stage(me) -> None:
+            me.store(me.load("x", 0, 1024), "data", 0)
+
+        def add(me) -> None:
+            parts = [me.get(peer, "data", 0, 1024) for peer in range(2)]
+            me.store(me.combine(*parts), "y", 0)
+
+        me.at(10).repeat(size // 1024, 1024, stage)
+        me.barrier(0, line=20)
+        me.at(30).repeat(size // 1024, 1024, add)
+
+    assert check_trace(programs.write(2, size, script)) == ()
+
+
+def _reduce_scatter(programs, me) -> None:
+    total = me.at(30).get(0, "data", me.rank * 16, 16)
+    for peer in range(1, 4):
+        total = me.combine(total, me.get(peer, "data", me.rank * 16, 16))
+    me.store(total, "y", 0)
+
+
+def _all_gather(programs, me) -> None:
+    for peer in range(4):
+        me.at(30).store(me.get(peer, "data", 0, SIZE), "y", peer * SIZE)
+
+
+def _broadcast(programs, me) -> None:
+    me.at(30).store(me.get(2, "data", 0, SIZE), "y", 0)
+
+
+def _all_to_all(programs, me) -> None:
+    for peer in range(4):
+        me.at(30).store(me.get(peer, "data", me.rank * 16, 16), "y", peer * 16)
+
+
+@pytest.mark.parametrize(
+    ("body", "out", "collective"),
+    [
+        (_reduce_scatter, 16, Collective.REDUCE_SCATTER),
+        (_all_gather, 4 * SIZE, Collective.ALL_GATHER),
+        (_broadcast, SIZE, Collective.BROADCAST),
+        (_all_to_all, SIZE, Collective.ALL_TO_ALL),
+    ],
+)
+def test_other_collectives(programs, kinds, body, out, collective) -> None:
+    def script(me) -> None:
+        programs.stage_in(me, SIZE)
+        me.barrier(0, line=20)
+        body(programs, me)
+
+    trace = programs.write(4, SIZE, script, out=out)
+    assert recognise(trace) is collective
+    assert check_trace(trace, collective=collective) == ()
+    assert check_trace(trace, collective=None) == ()
+    assert any(one.is_error for one in check_trace(trace))
+
+
+def test_an_all_reduce_is_recognised_right_or_nearly(programs) -> None:
+    assert recognise(programs.two_phase(4)) is Collective.ALL_REDUCE
+    partly = _all_reduce(
+        programs, lambda me, parts: me.store(_sum(me, parts[:3]), "y", 0)
+    )
+    assert recognise(partly) is Collective.ALL_REDUCE
+
+
+def test_nothing_is_recognised_in_constants(programs) -> None:
+    def script(me) -> None:
+        me.load("x", 0, 8)
+        me.store(me.fill(8, 1.0), "y", 0)
+
+    assert recognise(programs.write(2, 8, script)) is None
+
+
+def test_an_output_that_is_not_divided_among_ranks_is_not_decided(
+    programs, kinds
+) -> None:
+    """24 elements for 5 ranks."""
+    trace = programs.write(5, 24, lambda me: None)
+    odd = dataclasses.replace(trace.buffers[1], nbytes=4 * 24)
+    trace = dataclasses.replace(trace, buffers=(trace.buffers[0], odd))
+    finding = _only(check_trace(trace), kinds, "AR309")
+    assert finding.message.startswith("what y holds is not decided")
+
+
+def test_an_output_with_no_input_at_all(programs, kinds) -> None:
+    trace = programs.write(2, 8, lambda me: me.store(me.fill(8, 0.0), "y", 0))
+    trace = dataclasses.replace(trace, buffers=trace.buffers[1:])
+    assert kinds(check_trace(trace)) == ["AR410"]

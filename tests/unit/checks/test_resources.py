@@ -1,0 +1,60 @@
+"""Room on the target."""
+
+from __future__ import annotations
+
+import pytest
+
+from allreduce_gen.checks import check_resources
+
+
+def _copy(length: int):
+    def script(me) -> None:
+        me.at(10).store(me.load("x", 0, length), "y", 0)
+
+    return script
+
+
+def _mesh(length: int):
+    def script(me) -> None:
+        total = me.at(10).load("x", 0, length)
+        total = me.at(11).combine(total, me.get(0, "data", 0, length))
+        me.at(12).store(total, "y", 0)
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("script", "size", "codes"),
+    [
+        (_copy, 47104, []),
+        (_copy, 47112, ["AR501"]),
+        (_mesh, 23552, []),
+        (_mesh, 23560, ["AR501"]),
+    ],
+)
+def test_the_on_chip_buffer(programs, kinds, script, size, codes) -> None:
+    trace = programs.write(2, size, script(size))
+    assert kinds(check_resources(trace)) == codes
+
+
+def test_the_numbers_of_a_tile_too_large(programs) -> None:
+    (finding,) = check_resources(programs.write(2, 65536, _mesh(65536)))
+    assert finding.message == (
+        "rank 0's tiles take 524288 bytes (262144 + 262144); the on-chip buffer of "
+        "a2a3sim has 188416"
+    )
+    assert finding.location.line == 10
+
+
+def test_rows_that_are_no_multiple_of_32_bytes(programs, kinds) -> None:
+    findings = list(check_resources(programs.write(2, 18, _copy(18))))
+    assert kinds(findings) == ["AR502"]
+    assert "rows of 72 bytes" in findings[0].message
+
+
+def test_too_many_ranks_and_cores(programs, kinds) -> None:
+    ranks = programs.write(65, 8, lambda me: None)
+    assert kinds(check_resources(ranks)) == ["AR106"]
+    blocks = programs.write(2, 8, lambda me: None, blocks=49)
+    assert kinds(check_resources(blocks)) == ["AR506"]
+    assert kinds(check_resources(programs.write(64, 8, lambda me: None))) == []
