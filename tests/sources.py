@@ -256,29 +256,38 @@ def two_phase(num_ranks: int, *, rows: str = "ROW_A ROW_B", epoch: bool = False)
     )
 
 
-def gather_and_add(at: str = "0", *, row: str = "0", target: str = "y") -> str:
-    """Add everybody's whole vector, read remotely, in the order of the ranks."""
+def gather_and_add(row: str = "0") -> str:
+    """Add everybody's whole vector to one's own."""
     return f"""\
-acc = pld.tile.remote_load(data, 0, [{row}, {at}], [1, SIZE])
-for peer in pl.range(1, NUM_RANKS):
+acc = pl.load(data, [{row}, 0], [1, SIZE])
+for step in pl.range(1, NUM_RANKS):
+    peer = (my_rank + step) % NUM_RANKS
     contribution = pld.tile.remote_load(
-        data, peer=peer, offsets=[{row}, {at}], shape=[1, SIZE]
+        data, peer=peer, offsets=[{row}, 0], shape=[1, SIZE]
     )
     acc = pl.add(acc, contribution)
-{target} = pl.store(acc, [0, 0], {target})"""
+y = pl.store(acc, [0, 0], y)"""
 
 
 MESH_WINDOWS: Mapping[str, str] = {"data": "[1, SIZE]"}
 
 
-def mesh(num_ranks: int, *phases: str, epoch: bool = False) -> str:
-    """Everybody adds everybody's data; `phases` stand between staging and adding."""
+def mesh(
+    num_ranks: int, *phases: str, last: str = "", rows: str = "2", epoch: bool = False
+) -> str:
+    """Everybody adds everybody's data; `phases` stand between staging and adding.
+
+    Of integers: each rank starts from its own, and floats would be rounded differently.
+    """
     return write_program(
         STAGE_IN,
         *phases,
         gather_and_add(),
+        last,
         num_ranks=num_ranks,
         windows=MESH_WINDOWS,
+        dtype="INT32",
+        rows=rows,
         epoch=epoch,
     )
 
@@ -304,9 +313,18 @@ y = pl.store(acc, [0, 0], y)""",
     )
 
 
-def ring_steps(row: str = "step", expected: str = "1") -> str:
+COUNTS_DOWN = "(my_rank + (NUM_RANKS - 1) * step) % NUM_RANKS"
+
+
+def ring_steps(
+    rows: tuple[str, str] = ("step", "NUM_RANKS + step"),
+    expected: str = "1",
+    *,
+    chunk: str = COUNTS_DOWN,
+) -> str:
     """Both halves of a ring in place, in step with the neighbours only."""
-    handshake = f"""\
+    first, second = (
+        f"""\
     pld.system.notify(
         signal, peer=right, offsets=[{row}, my_rank], value=1,
         op=pld.NotifyOp.AtomicAdd,
@@ -314,21 +332,23 @@ def ring_steps(row: str = "step", expected: str = "1") -> str:
     pld.system.wait(
         signal, offsets=[{row}, left], expected={expected}, cmp=pld.WaitCmp.Ge
     )"""
+        for row in rows
+    )
     return f"""\
 right = (my_rank + 1) % NUM_RANKS
 left = (my_rank + NUM_RANKS - 1) % NUM_RANKS
-for step in pl.range(NUM_RANKS - 1):
-{handshake}
-    at = (my_rank + (NUM_RANKS - 1) * (step + 1)) % NUM_RANKS * CHUNK
+for step in pl.range(1, NUM_RANKS):
+{first}
+    at = {chunk} * CHUNK
     own = pl.load(data, [0, at], [1, CHUNK])
     got = pld.tile.remote_load(data, peer=left, offsets=[0, at], shape=[1, CHUNK])
     total = pl.add(own, got)
     data = pl.store(total, [0, at], data)
-for step in pl.range(NUM_RANKS - 1, 2 * NUM_RANKS - 2):
-{handshake}
-    at = (my_rank + (NUM_RANKS - 1) * (step + 1 - NUM_RANKS)) % NUM_RANKS * CHUNK
-    final = pld.tile.remote_load(data, peer=left, offsets=[0, at], shape=[1, CHUNK])
-    data = pl.store(final, [0, at], data)"""
+for step in pl.range(NUM_RANKS - 1):
+{second}
+    place = {COUNTS_DOWN} * CHUNK
+    final = pld.tile.remote_load(data, peer=left, offsets=[0, place], shape=[1, CHUNK])
+    data = pl.store(final, [0, place], data)"""
 
 
 STAGE_OUT = """\
@@ -337,12 +357,17 @@ y = pl.store(whole, [0, 0], y)"""
 
 
 def ring(
-    num_ranks: int, *last: str, row: str = "step", expected: str = "1", epoch: bool = False
+    num_ranks: int,
+    *last: str,
+    rows: tuple[str, str] = ("step", "NUM_RANKS + step"),
+    expected: str = "1",
+    chunk: str = COUNTS_DOWN,
+    epoch: bool = False,
 ) -> str:
     """A ring; `last` are phases at its end."""
     return write_program(
         STAGE_IN,
-        ring_steps(row, expected),
+        ring_steps(rows, expected, chunk=chunk),
         STAGE_OUT,
         *last,
         num_ranks=num_ranks,

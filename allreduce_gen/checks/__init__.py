@@ -15,6 +15,7 @@ from allreduce_gen.ir.trace import Trace
 
 from .analysis import Analysis
 from .bounds import check_bounds
+from .certificate import CertifiedRange, certify
 from .collectives import Collective
 from .deadlock import check_deadlock
 from .grouping import sort_findings
@@ -27,7 +28,9 @@ from .signals import check_signals
 
 __all__ = [
     "Analysis",
+    "CertifiedRange",
     "Collective",
+    "certify",
     "check_bounds",
     "check_deadlock",
     "check_order",

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import json
 from pathlib import Path
 from typing import Any
 
 import click
 
+from allreduce_gen.checks import certify
+from allreduce_gen.diagnostics import SCHEMA_VERSION
 from allreduce_gen.engines.base import RunOptions
-from allreduce_gen.kernel import Kernel
+from allreduce_gen.kernel import Kernel, write_whole
 from allreduce_gen.pipeline import generate
 from allreduce_gen.verdicts import run_file
 
 from .options import make_spec, spec_options
 from .output import print_diagnostics, print_note, print_result
-from .programs import format_report
+from .running import format_report
 
 _STDOUT = "-"
 
@@ -25,9 +28,19 @@ _STDOUT = "-"
 @click.option("-o", "--output", default=_STDOUT, help="File to write; - is stdout.")
 @click.option("--run", "run_it", is_flag=True, help="Then run it on the simulator.")
 @click.option("--check-only", is_flag=True, help="Compare with the file only.")
+@click.option(
+    "--certificate",
+    type=click.Path(path_type=Path),
+    help="File for the reduction expression of every range, and its hash.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
 def emit_command(
-    output: str, run_it: bool, check_only: bool, quiet: bool, **spec_flags: Any
+    output: str,
+    run_it: bool,
+    check_only: bool,
+    certificate: Path | None,
+    quiet: bool,
+    **spec_flags: Any,
 ) -> int:
     """Emit a proved kernel (the default command)."""
     _refuse_stdout_with(output, run_it=run_it, check_only=check_only)
@@ -35,6 +48,8 @@ def emit_command(
     print_diagnostics(kernel.warnings)
     if check_only:
         return _compare(kernel, Path(output), quiet)
+    if certificate is not None:
+        write_whole(certificate, _format_certificate(kernel))
     if output == _STDOUT:
         print_result(kernel.source.removesuffix("\n"))
         return 0
@@ -45,6 +60,28 @@ def emit_command(
         print_note(f"{output}: {format_report(report)}", quiet=quiet)
         print_result("OK")
     return 0
+
+
+def _format_certificate(kernel: Kernel) -> str:
+    """The certificate as JSON: per range, the expression and every rank's hash."""
+    ranges = [
+        {
+            "output": one.output,
+            "start": one.start,
+            "stop": one.stop,
+            "expression": one.expression,
+            "ranks_agree": one.agrees,
+            "sha256": list(dict.fromkeys(one.digests)),
+        }
+        for one in certify(kernel.trace)
+    ]
+    data = {
+        "schema_version": SCHEMA_VERSION,
+        "kernel": kernel.spec.name,
+        "num_ranks": kernel.spec.num_ranks,
+        "ranges": ranges,
+    }
+    return json.dumps(data, indent=2) + "\n"
 
 
 def _refuse_stdout_with(output: str, *, run_it: bool, check_only: bool) -> None:

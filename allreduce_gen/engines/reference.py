@@ -106,8 +106,15 @@ def make_random_inputs(
 def reference_all_reduce(inputs: Array, dtype: DType, op: ReduceOp) -> Array:
     """`inputs` [ranks, size] of `dtype` reduced to [size], rounded once at the end."""
     with np.errstate(all="ignore"):
-        wide = inputs.astype(np.float64 if dtype.is_float else np.int64)
+        wide = inputs.astype(_widest(dtype))
         return round_to(_REDUCTIONS[op](wide), dtype)
+
+
+def _widest(dtype: DType) -> type[np.generic]:
+    """What loses nothing of `dtype`, as far as numpy has it."""
+    if dtype.is_float:
+        return np.float64
+    return np.uint64 if tile_dtype(dtype).kind == "u" else np.int64
 
 
 def tolerance(dtype: DType, num_ranks: int, op: ReduceOp) -> float:

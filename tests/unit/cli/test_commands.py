@@ -201,3 +201,20 @@ def test_a_closed_stdout_is_one_message() -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("error[AR604]")
     assert "Traceback" not in done.stderr
+
+
+def test_the_certificate_has_one_hash_a_range(tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    args = ["--ranks", "3", "--size", "100", "--dtype", "bf16", "--op", "avg"]
+    kernel = str(tmp_path / "kernel.py")
+    assert run_cli([*args, "-o", kernel, "--certificate", str(path), "-q"]) == 0
+    ranges = json.loads(path.read_text())["ranges"]
+    assert [(one["start"], one["stop"]) for one in ranges] == [
+        (0, 48),
+        (48, 96),
+        (96, 100),
+    ]
+    assert all(one["ranks_agree"] and len(one["sha256"]) == 1 for one in ranges)
+    assert ranges[1]["expression"] == (
+        "bf16((((fp32(x1) + fp32(x2)) + fp32(x0)) * 0.3333333333333333))"
+    )

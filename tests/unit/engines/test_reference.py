@@ -116,3 +116,13 @@ def test_tolerance_grows_with_the_ranks():
     assert tolerance(DType.FP32, 4, ReduceOp.SUM) == 4 * 2.0**-24
     assert tolerance(DType.BF16, 2, ReduceOp.SUM) == 2 * 2.0**-8
     assert tolerance(DType.INT32, 64, ReduceOp.SUM) == 0
+
+
+def test_the_reference_keeps_unsigned_numbers_of_64_bits() -> None:
+    inputs = np.array([[1, 2**64 - 1], [2**63, 5]], dtype=np.uint64)
+    result = reference_all_reduce(inputs, DType.UINT64, ReduceOp.MAX)
+    assert result.tolist() == [2**63, 2**64 - 1]
+    assert reference_all_reduce(inputs, DType.UINT64, ReduceOp.SUM).tolist() == [
+        2**63 + 1,
+        4,
+    ]

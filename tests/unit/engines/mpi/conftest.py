@@ -1,0 +1,46 @@
+"""What the tests of the MPI engine share: whether it can run, and what it leaves."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from allreduce_gen.engines.mpi.available import missing_part
+
+
+@pytest.fixture
+def mpi() -> None:
+    missing = missing_part()
+    if missing is not None:
+        pytest.skip(missing.message)
+
+
+@pytest.fixture
+def leaves_nothing(mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The folder for temporary files, which a test has to leave as empty as it was.
+
+    No process may be left that was started in it, and no shared memory.
+    """
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    shared = set(Path("/dev/shm").iterdir())
+    yield folder
+    assert list(folder.iterdir()) == []
+    assert processes_of(folder) == []
+    assert set(Path("/dev/shm").iterdir()) <= shared
+
+
+def processes_of(folder: Path) -> list[int]:
+    """Processes whose command line names `folder`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = path.read_bytes()
+        except OSError:
+            continue
+        if str(folder).encode() in command:
+            found.append(int(path.parent.name))
+    return found
