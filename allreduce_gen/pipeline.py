@@ -42,22 +42,22 @@ def generate(spec: AllReduceSpec, *, templates: Path | None = None) -> Kernel:
     """
     refuse(SpecError, check_spec(spec))
     plan = make_plan(spec)
-    trace = expand_calls(plan)
+    calls = expand_calls(plan)
+    trace = join_calls(calls)
     findings = check_trace(trace)
     refuse(CheckError, findings)
-    first_call = expand(plan)
-    cost = measure_cost(plan, first_call)
+    cost = measure_cost(plan, calls[0])
     source = emit(plan, cost, templates=templates)
-    verify_source(source, spec, first_call)
+    verify_source(source, spec, calls[0])
     return Kernel(
         spec=spec, source=source, plan=plan, trace=trace, cost=cost, warnings=findings
     )
 
 
-def expand_calls(plan: Plan) -> Trace:
+def expand_calls(plan: Plan) -> tuple[Trace, ...]:
     """One call, or as many as are proved where the plan's windows persist."""
     calls = 1 if plan.spec.reuse is Reuse.ONCE else PROVED_CALLS
-    return join_calls([expand(plan, call=call) for call in range(1, calls + 1)])
+    return tuple(expand(plan, call=call) for call in range(1, calls + 1))
 
 
 def verify_source(source: str, spec: AllReduceSpec, trace: Trace) -> None:

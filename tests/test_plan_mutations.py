@@ -10,6 +10,7 @@ import pytest
 
 from allreduce_gen.checks import check_trace
 from allreduce_gen.errors import CheckError
+from allreduce_gen.ir.calls import join_calls
 from allreduce_gen.ir.constants import Constant
 from allreduce_gen.ir.expand import expand
 from allreduce_gen.ir.expr import ONE, Const, Name
@@ -17,7 +18,7 @@ from allreduce_gen.ir.plan import Plan
 from allreduce_gen.ir.steps import Step
 from allreduce_gen.pipeline import generate
 from allreduce_gen.planner import make_plan
-from allreduce_gen.spec import AllReduceSpec
+from allreduce_gen.spec import AllReduceSpec, Reuse
 
 Mutation = Callable[[Plan], Plan]
 
@@ -174,3 +175,38 @@ def test_a_tile_larger_than_the_buffer() -> None:
 def test_the_plan_itself_has_no_finding(num_ranks: int) -> None:
     spec = AllReduceSpec(num_ranks=num_ranks, size=1000)
     assert check_trace(expand(make_plan(spec))) == ()
+
+
+def _three_calls(plan: Plan) -> set[str]:
+    calls = [expand(plan, call=call) for call in (1, 2, 3)]
+    return {one.code.id for one in check_trace(join_calls(calls))}
+
+
+@pytest.mark.parametrize("num_ranks", [2, 3, 4, 8])
+@pytest.mark.parametrize("reuse", [Reuse.EPOCH, Reuse.SELF_CLEARING])
+def test_the_exit_barrier_is_there_exactly_where_calls_race_without(
+    reuse: Reuse, num_ranks: int
+) -> None:
+    for in_place in (False, True):
+        spec = AllReduceSpec(
+            num_ranks=num_ranks, size=1024, reuse=reuse, in_place=in_place
+        )
+        plan = make_plan(spec)
+        names = [step.name for step in plan.steps]
+        assert ("wait_gathered" in names) == in_place
+        assert _three_calls(plan) == set()
+        if in_place:
+            without = drop("notify_gathered", "wait_gathered")(plan)
+            assert _three_calls(without) & {"AR402", "AR403", "AR401"}
+
+
+@pytest.mark.parametrize("num_ranks", [2, 3, 4])
+def test_a_kernel_for_one_call_is_unsound_for_three(num_ranks: int) -> None:
+    plan = make_plan(AllReduceSpec(num_ranks=num_ranks, size=1024))
+    assert {"AR303", "AR401"} <= _three_calls(plan)
+
+
+@pytest.mark.parametrize("num_ranks", [2, 4])
+def test_slots_that_are_not_given_back_are_found(num_ranks: int) -> None:
+    spec = AllReduceSpec(num_ranks=num_ranks, size=1024, reuse=Reuse.SELF_CLEARING)
+    assert {"AR303", "AR401"} <= _three_calls(drop("clear_slots")(make_plan(spec)))

@@ -30,10 +30,10 @@ def one_notify_short(sketch):
 
 
 def waits_for_a_busy_rank(sketch):
-    """Rank 1 has work for many seconds before it lets rank 0 go."""
+    """Rank 1 has work for a while before it lets rank 0 go."""
     program = sketch(2)
     zero, one = program.ranks
-    for _ in range(100_000):
+    for _ in range(10_000):
         one.copy("x", "y")
     one.notify(0)
     zero.wait(0, 1)
@@ -56,9 +56,9 @@ def on_start(folder: Path, rank: int, action) -> threading.Thread:
     """Do `action` to the process of `rank` as soon as it says that it has started."""
 
     def watch() -> None:
-        while not (seen := list(folder.glob(f"*/pid-{rank}.pickle"))):
+        while not (seen := list(folder.glob(f"*/start-{rank}.pickle"))):
             pass
-        action(pickle.loads(seen[0].read_bytes()))
+        action(pickle.loads(seen[0].read_bytes()).pid)
 
     thread = threading.Thread(target=watch)
     thread.start()
