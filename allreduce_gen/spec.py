@@ -70,7 +70,7 @@ class Algorithm(enum.Enum):
     TREE = "tree"
     DOUBLE_TREE = "double_tree"
     HIERARCHICAL = "hierarchical"
-    SWING = "swing"
+    DISSEMINATION = "dissemination"
 
 
 class Accumulate(enum.Enum):
@@ -129,8 +129,9 @@ class AllReduceSpec:
     `shape`, where given, is the shape of each rank's tensor and has `size` elements.
     `platform` is one of `targets.PLATFORMS`. `tile` is the most elements that one load
     or store moves, chosen from the platform's memory unless given. `strict_divisible`
-    refuses a size that the ranks do not divide evenly. `groups` are, for two levels, how
-    many groups of how many ranks; `order` is the algorithm's own unless given. A spec
+    refuses a size that the ranks do not divide evenly. `groups` are, for two levels,
+    how many groups of how many ranks; `order` is the algorithm's own unless given.
+    `because` is a word on the choice of algorithm, for the kernel's docstring. A spec
     is data: `planner.check_spec` says whether it can be planned.
     """
 
@@ -151,6 +152,7 @@ class AllReduceSpec:
     tile: int | None = None
     in_place: bool = False
     strict_divisible: bool = False
+    because: str = ""
 
     @property
     def size_bytes(self) -> int:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from .checks import Collective, check_trace, recognise
-from .diagnostics import Diagnostic, codes, diagnose
+from .checks import Collective
+from .diagnostics import Diagnostic, codes, diagnose, split_silenced
 from .engines.all_reduce import RunReport, run_all_reduce
 from .engines.base import DEFAULT_OPTIONS, EngineName, RunOptions, SourceProgram
 from .engines.choice import run_engine
 from .errors import CheckError, ExecutionError
+from .exploration import check_and_explore
 from .frontend import Program, load_programs, load_source, trace_program
 from .ir.calls import join_calls
 from .ir.recognise import call_buffers, recognise_op
@@ -26,12 +28,14 @@ class CheckedProgram:
     """One program of a file: its calls as one trace, what it computes, what was found.
 
     `collective` is None where the outputs match none; provenance is then not judged.
+    `silenced` are warnings that comments in the file ask to leave out of `findings`.
     """
 
     source: SourceProgram
     trace: Trace
     collective: Collective | None
     findings: tuple[Diagnostic, ...]
+    silenced: tuple[Diagnostic, ...] = ()
 
     @property
     def name(self) -> str:
@@ -60,7 +64,9 @@ def check_source(text: str, *, platform: str = "a2a3sim") -> tuple[Diagnostic, .
     return tuple(
         finding
         for program in load_source(text.encode(), str(file), Path.cwd())
-        for finding in _check_program(program, file, None, 1, platform, None).findings
+        for finding in _check_program(
+            program, file, None, 1, platform, None, lambda _: text
+        ).findings
     )
 
 
@@ -99,7 +105,9 @@ def check_file(
     Raises CompileError where there is nothing that can be judged.
     """
     return tuple(
-        _check_program(program, path, num_ranks, num_calls, platform, collective)
+        _check_program(
+            program, path, num_ranks, num_calls, platform, collective, _read_text
+        )
         for program in load_programs(path)
     )
 
@@ -111,6 +119,7 @@ def _check_program(
     num_calls: int,
     platform: str,
     collective: Collective | None,
+    read: Callable[[str], str],
 ) -> CheckedProgram:
     """`program`, every scalar of which is the number of the call, from 1."""
     traced = [
@@ -123,15 +132,44 @@ def _check_program(
         for call in range(1, num_calls + 1)
     ]
     trace = join_calls([one.trace for one in traced])
-    judged = collective or recognise(trace)
+    found = traced[0].diagnostics
+    return judge_trace(program, file, trace, found, collective=collective, read=read)
+
+
+def judge_trace(
+    program: Program,
+    file: Path,
+    trace: Trace,
+    found: tuple[Diagnostic, ...],
+    *,
+    collective: Collective | None = None,
+    read: Callable[[str], str] | None = None,
+) -> CheckedProgram:
+    """The verdict on `trace`, which is of `program` in `file`.
+
+    `found` is what tracing found in the source; `read` gives the text of a file.
+    """
+    explored = check_and_explore(trace, collective=collective)
+    findings, silenced = split_silenced(
+        (*found, *explored.findings), read or _read_text
+    )
     return CheckedProgram(
         source=describe_source(
-            program, file, num_ranks=trace.num_ranks, platform=platform
+            program, file, num_ranks=trace.num_ranks, platform=trace.platform
         ),
         trace=trace,
-        collective=judged,
-        findings=(*traced[0].diagnostics, *check_trace(trace, collective=judged)),
+        collective=explored.collective,
+        findings=findings,
+        silenced=silenced,
     )
+
+
+def _read_text(file: str) -> str:
+    """The text of a file that a finding names; none where it cannot be read."""
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def run_file(
@@ -147,9 +185,17 @@ def run_file(
     Raises CheckError where the checks refuse one, ExecutionError where a run fails or
     a program is no all-reduce.
     """
+    checked = check_for_run(path, num_ranks=num_ranks, platform=platform)
+    return tuple(run_checked(one, engine, options) for one in checked)
+
+
+def check_for_run(
+    path: Path, *, num_ranks: int | None = None, platform: str = "a2a3sim"
+) -> tuple[CheckedProgram, ...]:
+    """The programs of the file at `path`, all sound. Raises CheckError where not."""
     checked = check_file(path, num_ranks=num_ranks, platform=platform)
     refuse(CheckError, (finding for one in checked for finding in one.findings))
-    return tuple(run_checked(one, engine, options) for one in checked)
+    return checked
 
 
 def run_checked(

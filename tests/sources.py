@@ -238,18 +238,24 @@ for step in pl.range(NUM_RANKS):
     y = pl.store(reduced, [0, {to}], y)"""
 
 
-def two_phase(num_ranks: int, *, rows: str = "ROW_A ROW_B", epoch: bool = False) -> str:
+def two_phase(
+    num_ranks: int,
+    *,
+    rows: str = "ROW_A ROW_B",
+    expected: tuple[str, str] = ("1", "1"),
+    epoch: bool = False,
+) -> str:
     """The tutorial's all-reduce, with a row for each barrier unless `rows` says else.
 
     With `epoch`, both barriers of call k wait for k.
     """
     first, second = rows.split()
-    expected = "epoch" if epoch else "1"
+    one, other = ("epoch", "epoch") if epoch else expected
     return write_program(
         STAGE_IN,
-        barrier(first, expected),
+        barrier(first, one),
         reduce_scatter(),
-        barrier(second, expected),
+        barrier(second, other),
         all_gather(),
         num_ranks=num_ranks,
         epoch=epoch,

@@ -49,6 +49,56 @@ CASES = {
     "two_phase_p4_n4096_fp32_tile256_in_place": (
         "--ranks 4 --size 4096 --tile 256 --in-place"
     ),
+    "two_phase_p4_n4098_fp32_push": "--ranks 4 --size 4098 --transfer push",
+    "two_phase_p4_n4096_fp32_ascending": "--ranks 4 --size 4096 --order ascending",
+    "two_phase_p17_n4096_fp32_self_clearing_auto": (
+        "--ranks 17 --size 4096 --reuse self-clearing --barrier auto"
+    ),
+    "mesh_p4_n4096_fp32": "--ranks 4 --size 4096 --algorithm mesh",
+    "mesh_p5_n65537_bf16_epoch": (
+        "--ranks 5 --size 65537 --algorithm mesh --dtype bf16 --reuse epoch"
+    ),
+    "mesh_p3_n100_fp32_push": ("--ranks 3 --size 100 --algorithm mesh --transfer push"),
+    "ring_p4_n4096_fp32": "--ranks 4 --size 4096 --algorithm ring",
+    "ring_p5_n1000003_fp32_self_clearing": (
+        "--ranks 5 --size 1000003 --algorithm ring --reuse self-clearing"
+    ),
+    "bidirectional_ring_p4_n4096_fp32": (
+        "--ranks 4 --size 4096 --algorithm bidirectional-ring"
+    ),
+    "bidirectional_ring_p3_n100_fp32_epoch": (
+        "--ranks 3 --size 100 --algorithm bidirectional-ring --reuse epoch"
+    ),
+    "recursive_doubling_p8_n1024_fp32": (
+        "--ranks 8 --size 1024 --algorithm recursive-doubling"
+    ),
+    "recursive_doubling_p7_n1000_fp16_avg": (
+        "--ranks 7 --size 1000 --algorithm recursive-doubling --dtype fp16 --op avg"
+    ),
+    "halving_doubling_p8_n4096_fp32": (
+        "--ranks 8 --size 4096 --algorithm halving-doubling"
+    ),
+    "halving_doubling_p5_n1000003_fp32_self_clearing": (
+        "--ranks 5 --size 1000003 --algorithm halving-doubling --reuse self-clearing"
+    ),
+    "tree_p8_n1024_fp32": "--ranks 8 --size 1024 --algorithm tree",
+    "tree_p6_n1000_int32_max": (
+        "--ranks 6 --size 1000 --algorithm tree --dtype int32 --op max"
+    ),
+    "double_tree_p8_n4096_fp32": "--ranks 8 --size 4096 --algorithm double-tree",
+    "double_tree_p5_n1000_fp32": "--ranks 5 --size 1000 --algorithm double-tree",
+    "hierarchical_p8_n4096_fp32": "--ranks 8 --size 4096 --algorithm hierarchical",
+    "hierarchical_p7_n1000_fp32_self_clearing_dissemination": (
+        "--ranks 7 --size 1000 --algorithm hierarchical --reuse self-clearing "
+        "--barrier dissemination"
+    ),
+    "hierarchical_p12_n4096_fp32_6x2": (
+        "--ranks 12 --size 4096 --algorithm hierarchical --groups 6x2"
+    ),
+    "dissemination_p4_n4096_fp32": ("--ranks 4 --size 4096 --algorithm dissemination"),
+    "dissemination_p5_n18_bf16": (
+        "--ranks 5 --size 18 --algorithm dissemination --dtype bf16"
+    ),
 }
 
 

@@ -18,9 +18,11 @@ from .bounds import check_bounds
 from .certificate import CertifiedRange, certify
 from .collectives import Collective
 from .deadlock import check_deadlock
+from .decided import Decided, Meeting
 from .grouping import sort_findings
 from .order import check_order
-from .outputs import read_outputs
+from .outputs import Outputs, read_outputs, recognise_outputs
+from .program import Point
 from .provenance import check_provenance, recognise
 from .races import check_races, find_races, report_races
 from .resources import check_resources
@@ -30,6 +32,9 @@ __all__ = [
     "Analysis",
     "CertifiedRange",
     "Collective",
+    "Decided",
+    "Meeting",
+    "Point",
     "certify",
     "check_bounds",
     "check_deadlock",
@@ -39,27 +44,46 @@ __all__ = [
     "check_resources",
     "check_signals",
     "check_trace",
+    "check_unknown",
     "recognise",
+    "without_collection",
 ]
 
 
 def check_trace(
-    trace: Trace, *, collective: Collective | None = Collective.ALL_REDUCE
+    trace: Trace,
+    *,
+    collective: Collective | None = Collective.ALL_REDUCE,
+    decided: Decided | None = None,
 ) -> tuple[Diagnostic, ...]:
     """All findings about `trace`, errors first, in the same order every time.
 
-    Outputs are judged as those of `collective`; None leaves their contents open.
+    Outputs are judged as those of `collective`; None leaves their contents open. What a
+    search of all executions has `decided` stands in place of AR309.
     """
-    with _no_collection():
-        return _check(trace, collective)
+    with without_collection():
+        analysis = Analysis(trace, decided)
+        return _check(analysis, collective, read_outputs(analysis))
 
 
-def _check(trace: Trace, collective: Collective | None) -> tuple[Diagnostic, ...]:
-    analysis = Analysis(trace)
-    races, outputs = find_races(analysis), read_outputs(analysis)
+def check_unknown(
+    trace: Trace, *, decided: Decided | None = None
+) -> tuple[Collective | None, tuple[Diagnostic, ...]]:
+    """The collective that `trace` computes, as `recognise` says, and its findings."""
+    with without_collection():
+        analysis = Analysis(trace, decided)
+        outputs = read_outputs(analysis)
+        collective = recognise_outputs(outputs.outputs)
+        return collective, _check(analysis, collective, outputs)
+
+
+def _check(
+    analysis: Analysis, collective: Collective | None, outputs: Outputs
+) -> tuple[Diagnostic, ...]:
+    races = find_races(analysis)
     findings = [
         *check_bounds(analysis),
-        *check_resources(trace),
+        *check_resources(analysis.trace),
         *check_deadlock(analysis),
         *report_races(analysis, races),
         *check_signals(analysis, races),
@@ -71,11 +95,11 @@ def _check(trace: Trace, collective: Collective | None) -> tuple[Diagnostic, ...
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """No garbage collection meanwhile.
 
-    Checks make many small objects, none of them in cycles; looking through them again
-    and again takes longer than the checks do.
+    Tracing and checking make many small objects, none of them in cycles; looking
+    through them again and again takes longer than making them.
     """
     was_enabled = gc.isenabled()
     gc.disable()

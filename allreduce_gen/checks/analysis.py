@@ -7,6 +7,7 @@ from functools import cached_property
 from allreduce_gen.ir.trace import Trace
 
 from .accesses import Access, read_accesses
+from .decided import Decided
 from .exact import Judge
 from .happens_before import Order, compute_order
 from .program import Program, prepare
@@ -15,10 +16,13 @@ from .slots import Sync, read_sync
 
 
 class Analysis:
-    """A trace with its plain events, slots, replays and order."""
+    """A trace with its plain events, slots, replays and order.
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+    `decided` is what a search of all executions has found, where there was one.
+    """
+
+    def __init__(self, trace: Trace, decided: Decided | None = None) -> None:
+        self.trace, self.decided = trace, decided
 
     @cached_property
     def program(self) -> Program:

@@ -39,6 +39,19 @@ class Shape:
     size_out: int
 
 
+def fits_shape(collective: Collective, shape: Shape) -> bool:
+    """Whether a rank's output has as many elements as `collective` gives it."""
+    match collective:
+        case Collective.ALL_REDUCE | Collective.BROADCAST | Collective.ALL_TO_ALL:
+            return shape.size_out == shape.size_in
+        case Collective.REDUCE_SCATTER:
+            return shape.size_out * shape.num_ranks == shape.size_in
+        case Collective.ALL_GATHER:
+            return shape.size_out == shape.size_in * shape.num_ranks
+        case _:
+            assert_never(collective)
+
+
 def wanted(
     collective: Collective, shape: Shape, rank: int, root: int = 0
 ) -> Iterator[Wanted]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -70,6 +71,7 @@ class Content(NamedTuple):
 
 _NEUTRAL: dict[TileOp | None, float] = {TileOp.ADD: 0.0, TileOp.MUL: 1.0}
 _REDUCES = (TileOp.ADD, TileOp.MUL, TileOp.MAX, TileOp.MIN)
+_Scales: TypeAlias = tuple[tuple[str, float], ...]
 _Piece: TypeAlias = tuple[int, int, Terms]
 
 
@@ -149,6 +151,8 @@ class Reader:
                 todo.append(_Loose(node.left, shift, scales))
             elif isinstance(node, Scaled):
                 scale = (node.op.value, node.scalar)
+                if node.op not in (TileOp.MUL, TileOp.DIV):
+                    flat.why.append(f"the constant {node.scalar:g}")
                 todo.append(_Loose(node.source, shift, (*scales, scale)))
             elif isinstance(node, Rounded):
                 todo.append(_Loose(node.source, shift, scales))
@@ -175,8 +179,7 @@ class Reader:
                 why.append(node.why)
             else:
                 is_faulty = True
-        if len({term.scales for term in terms}) > 1:
-            why.append("elements scaled differently")
+        why += self._odd_scales({term.scales for term in terms})
         return Terms(
             op=flat.op,
             terms=tuple(terms),
@@ -186,6 +189,23 @@ class Reader:
             why=tuple(why),
             is_faulty=is_faulty,
         )
+
+    def _odd_scales(self, scales: set[_Scales]) -> Iterator[str]:
+        """Scales that make neither a plain reduction nor a mean of all ranks."""
+        if len(scales) > 1:
+            yield "elements scaled differently"
+            return
+        for one in scales:
+            factor = math.prod(
+                scalar if op == TileOp.MUL.value else 1 / (scalar or math.inf)
+                for op, scalar in one
+                if op in (TileOp.MUL.value, TileOp.DIV.value)
+            )
+            mean = 1 / self._evaluation.num_ranks
+            if not any(
+                math.isclose(factor, right, rel_tol=1e-3) for right in (1, mean)
+            ):
+                yield f"elements scaled by {factor:g}"
 
     def _term(self, leaf: Leaf, loose: _Loose, start: int, shift: int) -> Term | None:
         by = loose.shift + shift

@@ -1,24 +1,27 @@
 """Whether every wait is satisfied, in every interleaving.
 
-Slots that are rising counters are decided by one replay. What is left is refused: an
-equality that the slot may run past (AR306), Sets that overwrite each other (AR307), and
-uses of a slot that nothing here decides (AR309).
+Slots that are rising counters are decided by one replay, and so are equalities on them
+(AR306). Other uses of a slot are not decided here (AR309), but by a search of all
+executions, where there was one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from allreduce_gen.diagnostics import Code, Diagnostic, Note, codes, diagnose
+from allreduce_gen.diagnostics import Diagnostic, Moment, Note, codes, diagnose
 from allreduce_gen.ir.events import NotifyOp, Wait, WaitCmp
 
 from .analysis import Analysis
 from .barriers import MissedPeer, missed_peers
-from .grouping import group
+from .counterexample import blocked_moments, tell
+from .equality import check_equalities
 from .program import Point
 from .replay import Blocked
-from .slots import Awaited, Doubt, Slot
-from .wording import Site, describe_wait, format_slot, name_ranks, site_of
+from .schedules import Demand, shortest
+from .slots import Slot
+from .uses import check_uses
+from .wording import NOTIFY_FIRST, Site, describe_wait, name_ranks, site_of
 
 
 def check_deadlock(analysis: Analysis) -> Iterator[Diagnostic]:
@@ -26,9 +29,8 @@ def check_deadlock(analysis: Analysis) -> Iterator[Diagnostic]:
     yield from analysis.program.refused
     yield from _report_hopeless_waits(analysis)
     yield from _report_cycles(analysis)
-    slots = [slot for slot in analysis.sync.slots if slot.waits]
-    yield from group(one for slot in slots for one in _check_equality(analysis, slot))
-    yield from group(one for slot in slots for one in _check_use(analysis, slot))
+    yield from check_equalities(analysis)
+    yield from check_uses(analysis)
 
 
 def _report_hopeless_waits(analysis: Analysis) -> Iterator[Diagnostic]:
@@ -52,6 +54,8 @@ def _report_cycles(analysis: Analysis) -> Iterator[Diagnostic]:
     seen: set[Site] = set()
     for stall in analysis.replay.stalls:
         waiting = [one for one in stall if not _has_run_past(analysis, one)]
+        if any(analysis.sync.slots[one.slot].doubt for one in waiting):
+            continue  # it depends on the order: `check_uses` tells
         if waiting and not any(one.hopeless for one in stall):
             site = site_of(analysis.program.event(waiting[0].point))
             if site not in seen:
@@ -96,8 +100,8 @@ def _report_cycle(analysis: Analysis, waiting: list[Blocked]) -> Diagnostic:
         "itself blocked",
         location=program.location(first.point),
         notes=_blocked_notes(analysis, "blocked", waiting[1:]),
-        help="let every rank notify before it waits: the loop of notifies first, then "
-        "the loop of waits",
+        counterexample=_show(analysis, waiting),
+        help=NOTIFY_FIRST,
     )
 
 
@@ -118,8 +122,28 @@ def _report_hopeless(
         f"and sees {first.seen}; all notifies together bring it to {reach}",
         location=program.location(first.point),
         notes=notes,
+        counterexample=_show(analysis, [first]),
         help=_hopeless_help(slot, wait),
     )
+
+
+def _show(analysis: Analysis, blocked: Sequence[Blocked]) -> tuple[Moment, ...]:
+    """An execution to where all of `blocked` stand, and their slots hold what they do.
+
+    There is none where they stand behind other waits that are never satisfied.
+    """
+    reached = analysis.reached
+    stand_here = all(one.point.at == reached.limits[one.point.agent] for one in blocked)
+    if not stand_here:
+        return ()
+    schedule = shortest(
+        analysis.sync,
+        reached,
+        [one.point for one in blocked],
+        [Demand(one.slot, reached.cells[one.slot]) for one in blocked],
+    )
+    ending = blocked_moments(analysis, [(one.point, one.seen) for one in blocked])
+    return tell(analysis, schedule, ending)
 
 
 def _reach(slot: Slot, point: Point) -> int:
@@ -159,80 +183,7 @@ def _report_missed(
         f"{one.peer}, which waits for it for ever",
         location=program.location(one.point),
         notes=(waiting, *also, *notes),
+        counterexample=_show(analysis, [first]),
         help="let the loop of notifies reach all peers: step from 1 to NUM_RANKS - 1, "
         "peer = (my_rank + step) % NUM_RANKS",
-    )
-
-
-def _check_equality(analysis: Analysis, slot: Slot) -> Iterator[Diagnostic]:
-    for wait, threshold in zip(slot.waits, slot.thresholds, strict=True):
-        if wait.event.cmp is not WaitCmp.EQ or slot.doubt is not None:
-            continue
-        highest = threshold - wait.event.expected  # the lowering before the wait
-        possible = sum(
-            amount
-            for one, amount in zip(slot.notifies, slot.increments, strict=True)
-            if not analysis.order.before(wait.point, one.point)
-        )
-        if possible > threshold:
-            yield _report_equality(analysis, slot, wait, possible - highest)
-
-
-def _report_equality(
-    analysis: Analysis, slot: Slot, wait: Awaited, value: int
-) -> Diagnostic:
-    program = analysis.program
-    return diagnose(
-        codes.AR306,
-        f"{program.call(wait.point)}rank {slot.rank} waits for "
-        f"{describe_wait(wait.event)}, which the slot can run past: it can be at "
-        f"{value} before the rank looks",
-        location=program.location(wait.point),
-        help="wait with pld.WaitCmp.Ge, or give each round its own slot",
-    )
-
-
-_DOUBT_HELP = {
-    Doubt.WRITTEN: "change slots by notifies only",
-    Doubt.LOWERED: "let only the rank that waits on a slot lower it, by a notify to "
-    "itself after the wait",
-    Doubt.FALLING_SET: "count up: AtomicAdd, or Set to values that never fall",
-    Doubt.SHARED_SET: "use pld.NotifyOp.AtomicAdd, or give each rank a slot of its own",
-}
-
-
-def _check_use(analysis: Analysis, slot: Slot) -> Iterator[Diagnostic]:
-    """What a Set may wipe out, and uses of a slot that are not decided."""
-    if slot.doubt is None:
-        if _needs_more_than_one_set(slot):
-            yield _report_use(analysis, slot, codes.AR307, Doubt.SHARED_SET)
-    elif slot.doubt in (Doubt.SHARED_SET, Doubt.FALLING_SET):
-        yield _report_use(analysis, slot, codes.AR307, slot.doubt)
-    else:
-        yield _report_use(analysis, slot, codes.AR309, slot.doubt)
-
-
-def _needs_more_than_one_set(slot: Slot) -> bool:
-    setters = {one.point.agent for one in slot.notifies if one.event.op is NotifyOp.SET}
-    return len(setters) > 1 and any(amount > slot.total for amount in slot.thresholds)
-
-
-def _report_use(analysis: Analysis, slot: Slot, code: Code, doubt: Doubt) -> Diagnostic:
-    program, wait = analysis.program, slot.waits[0]
-    point = slot.notifies[0].point if slot.notifies else wait.point
-    lost = "so a signal may be lost" if code is codes.AR307 else "so it is not decided"
-    ranks = name_ranks(program.rank(one.point) for one in slot.notifies)
-    return diagnose(
-        code,
-        f"slot {format_slot(slot.region)} of rank {slot.rank}: {doubt.value}, {lost}",
-        location=program.location(point),
-        notes=(
-            Note(
-                label="wait",
-                text=f"rank {slot.rank} waits for {describe_wait(wait.event)}"
-                + (f"; {ranks} notify it" if slot.notifies else ""),
-                location=program.location(wait.point),
-            ),
-        ),
-        help=_DOUBT_HELP[doubt],
     )

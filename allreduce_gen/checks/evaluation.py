@@ -43,8 +43,15 @@ class Evaluation:
 
     def __init__(self, analysis: Analysis) -> None:
         self.values = Values()
+        self.num_ranks = analysis.trace.num_ranks
         self._analysis = analysis
         self._buffers = {one.name: one for one in analysis.trace.buffers}
+        self._signals = {
+            event.slot.view.buffer.name
+            for agent in analysis.program.agents
+            for event in agent.events
+            if isinstance(event, Notify)
+        }
         self._memories: dict[Instance, Memory] = {}
         self._tiles: dict[tuple[int, int], list[Run]] = {}
         for point in analysis.replay.order:
@@ -140,6 +147,9 @@ class Evaluation:
             return self.values.uniform(Unknown("bytes of another element type"))
         node = self.values.nodes[held.value.node]
         if isinstance(node, Unwritten) and node.reader is None:
+            if access.region.view.buffer.name in self._signals:
+                # A slot counts from zero, and what it counts is no data.
+                return self.values.uniform(Unknown("what a slot counts"))
             return self.values.uniform(Unwritten(node.what, point))
         return held.value
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from allreduce_gen.ir.memory import Buffer, BufferKind
 
 from .analysis import Analysis
-from .collectives import Collective, Shape, Wanted, wanted
+from .collectives import Collective, Shape, Wanted, fits_shape, wanted
 from .contents import Content, Reader
 from .evaluation import Evaluation
 from .operands import Operand, find_operands, find_parts
@@ -145,29 +145,47 @@ def root_of(outputs: tuple[Output, ...]) -> int:
 
 
 def recognise_outputs(outputs: tuple[Output, ...]) -> Collective | None:
-    """The collective that most output elements fit; None where none does."""
+    """The collective that most output elements fit; None where none does.
+
+    Sums of several ranks' elements are an attempt at a reduction, however few are
+    right. Copies are a collective only where more than half lie where it wants them:
+    a program that copies its own input is none.
+    """
     if any(output.shape.num_ranks == 1 for output in outputs):
         return Collective.ALL_REDUCE
-    root = root_of(outputs)
-    scores = {
-        collective: sum(_score(output, collective, root) for output in outputs)
-        for collective in Collective
-    }
-    best = max(scores, key=lambda collective: scores[collective])
-    return best if scores[best] else None
+    root, size = root_of(outputs), sum(output.shape.size_out for output in outputs)
+    scores: dict[Collective, int] = {}
+    for collective in Collective:
+        if all(fits_shape(collective, output.shape) for output in outputs):
+            score = sum(_score(output, collective, root) for output in outputs)
+            if score == size * _RIGHT > 0:
+                return collective
+            scores[collective] = score
+    best = max(scores, key=lambda one: scores[one], default=None)
+    if best is None or not scores[best]:
+        return None
+    is_reduction = best in (Collective.ALL_REDUCE, Collective.REDUCE_SCATTER)
+    return best if is_reduction or scores[best] > size * _RIGHT // 2 else None
+
+
+_RIGHT, _PART, _NEAR = 4, 2, 1
 
 
 def _score(output: Output, collective: Collective, root: int) -> int:
-    """Elements that are right, or that combine some of the right ones."""
-    score = 0
-    for content, want in beside(output, collective, root):
-        if is_right(output, content, want):
-            score += 2 * (content.stop - content.start)
-        elif _is_part(content, want):
-            score += content.stop - content.start
-    return score
+    """Elements that are right, or that combine elements of the right ranks."""
+    return sum(
+        (content.stop - content.start) * _weight(output, content, want)
+        for content, want in beside(output, collective, root)
+    )
 
 
-def _is_part(content: Content, want: Wanted) -> bool:
+def _weight(output: Output, content: Content, want: Wanted) -> int:
     sources = content.terms.sources
-    return len(sources) > 1 and sources <= want.sources
+    if is_right(output, content, want):
+        return _RIGHT
+    ranks = {rank for rank, _ in sources}
+    if len(ranks) < 2:
+        return 0
+    if sources <= want.sources:
+        return _PART
+    return _NEAR if ranks <= {rank for rank, _ in want.sources} else 0

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from allreduce_gen.diagnostics import Code, Diagnostic, Note, codes, diagnose
+from allreduce_gen.diagnostics import Code, Diagnostic, Moment, Note, codes, diagnose
 from allreduce_gen.ir.memory import format_region
 
 from .accesses import (
@@ -21,8 +21,12 @@ from .accesses import (
     overlapping,
 )
 from .analysis import Analysis
+from .counterexample import MOST_FINDINGS, tell
+from .decided import Decided
 from .happens_before import Order
 from .program import Point
+from .replay import reach
+from .schedules import shortest
 from .wording import Site, name_ranks, plural, site_of
 
 
@@ -48,9 +52,10 @@ def check_races(analysis: Analysis) -> Iterator[Diagnostic]:
 
 
 def report_races(analysis: Analysis, races: Iterable[Race]) -> Iterator[Diagnostic]:
-    """One finding for each of `races`."""
-    for race in races:
-        yield _report(analysis, race)
+    """One finding for each of `races`, the first ones with a counterexample."""
+    for number, race in enumerate(races):
+        is_shown = number < MOST_FINDINGS and race.code is not codes.AR411
+        yield _report(analysis, race, _show(analysis, race) if is_shown else ())
 
 
 def find_races(analysis: Analysis) -> tuple[Race, ...]:
@@ -80,15 +85,28 @@ def find_races(analysis: Analysis) -> tuple[Race, ...]:
 
 
 def _racing_pairs(analysis: Analysis) -> Iterator[Pair]:
-    judge, stamps = analysis.judge, analysis.replay.stamps
+    judge, decided = analysis.judge, analysis.decided
+    if decided is not None:
+        yield from (_pair(analysis, one.left, one.right) for one in decided.races)
     for left, right in _open_pairs(analysis):
+        if decided is not None and not _are_atomic(analysis, left, right):
+            continue
         if (
             judge.happens(left)
             and judge.happens(right)
             and judge.unordered(left, right)
         ):
-            swap = stamps[left.agent][left.at] > stamps[right.agent][right.at]
-            yield Pair(right, left) if swap else Pair(left, right)
+            yield _pair(analysis, left, right)
+
+
+def _pair(analysis: Analysis, left: Point, right: Point) -> Pair:
+    stamps = analysis.replay.stamps
+    swap = stamps[left.agent][left.at] > stamps[right.agent][right.at]
+    return Pair(right, left) if swap else Pair(left, right)
+
+
+def _are_atomic(analysis: Analysis, *points: Point) -> bool:
+    return all(_access(analysis, point).mode is Mode.ATOMIC for point in points)
 
 
 def _open_pairs(analysis: Analysis) -> Iterator[tuple[Point, Point]]:
@@ -118,7 +136,7 @@ def _access(analysis: Analysis, point: Point) -> Access:
 
 def _code(analysis: Analysis, pair: Pair) -> Code | None:
     first, second = (_access(analysis, point) for point in pair)
-    if first.mode is second.mode is Mode.ATOMIC:
+    if _are_atomic(analysis, *pair):
         return codes.AR411 if first.region.view.dtype.is_float else None
     if second.mode is Mode.READ:
         return codes.AR401
@@ -130,10 +148,7 @@ def _code(analysis: Analysis, pair: Pair) -> Code | None:
 def describe_race(analysis: Analysis, race: Race) -> str:
     """`rank 1 may read result[0, 16:32] of rank 2 before it is stored`."""
     first, second = (analysis.program.rank(point) for point in race.pair)
-    access = _access(analysis, race.pair.second)
-    what = format_region(access.region)
-    if access.rank is not None:
-        what += f" of rank {access.rank}"
+    what = _memory(_access(analysis, race.pair.second))
     match race.code:
         case codes.AR401:
             return f"rank {second} may read {what} before it is stored"
@@ -143,6 +158,41 @@ def describe_race(analysis: Analysis, race: Race) -> str:
             return f"rank {first} and rank {second} may write {what} in either order"
         case _:
             return f"rank {first} and rank {second} add to {what} in either order"
+
+
+def _memory(access: Access) -> str:
+    owner = "" if access.rank is None else f" of rank {access.rank}"
+    return f"{format_region(access.region)}{owner}"
+
+
+def _show(analysis: Analysis, race: Race) -> tuple[Moment, ...]:
+    """An interleaving in which the two accesses come the other way round."""
+    first, second = race.pair
+    if analysis.decided is not None:
+        schedule = _known_schedule(analysis.decided, race.pair)
+    else:
+        reached = reach(analysis.sync, first)
+        schedule = shortest(analysis.sync, reached, (second,))
+    return tell(
+        analysis,
+        schedule,
+        (_touch(analysis, second, ""), _touch(analysis, first, " only now")),
+    )
+
+
+def _known_schedule(decided: Decided, pair: Pair) -> tuple[int, ...]:
+    return next(
+        one.schedule for one in decided.races if {one.left, one.right} == set(pair)
+    )
+
+
+def _touch(analysis: Analysis, point: Point, when: str) -> Moment:
+    access, program = _access(analysis, point), analysis.program
+    verb = ("reads", "writes", "adds to")[access.mode]
+    return Moment(
+        text=f"rank {program.rank(point)} {verb} {_memory(access)}{when}",
+        location=program.location(point),
+    )
 
 
 _HELP = {
@@ -156,7 +206,9 @@ _HELP = {
 }
 
 
-def _report(analysis: Analysis, race: Race) -> Diagnostic:
+def _report(
+    analysis: Analysis, race: Race, counterexample: tuple[Moment, ...]
+) -> Diagnostic:
     program = analysis.program
     other = _access(analysis, race.pair.first)
     notes = [
@@ -177,4 +229,5 @@ def _report(analysis: Analysis, race: Race) -> Diagnostic:
         location=program.location(race.pair.second),
         notes=tuple(notes),
         help=_HELP[race.code.id],
+        counterexample=counterexample,
     )

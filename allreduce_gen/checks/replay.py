@@ -30,28 +30,31 @@ class Blocked(NamedTuple):
 class Replay:
     """The canonical order of all events: agents ascending, fewest events first.
 
-    Where nobody can go on, `stalls` says who is blocked. The hopeless waits, or all
+    Where nobody can go on, `stalls` says who is blocked, and `stalled_at` after how
+    many events. The hopeless waits, or all
     where none is, are then let go, so that every event has a place in `order`.
     """
 
     order: tuple[Point, ...]
     stamps: tuple[tuple[int, ...], ...]  # of each agent's events: their place in order
     stalls: tuple[tuple[Blocked, ...], ...]
+    stalled_at: tuple[int, ...]
 
 
 class Reach(NamedTuple):
-    """How far each agent gets, and whose notify or wait comes when."""
+    """How far each agent gets, whose notify or wait comes when, and what slots hold."""
 
     limits: tuple[int, ...]  # the first event that each agent does not get past
     order: tuple[int, ...]  # agents, one entry for each notify and wait
+    cells: tuple[int, ...]  # the counter of each slot in the end
 
 
-def reach(sync: Sync, frozen: Point | None = None) -> Reach:
-    """A replay of `sync` to its end, with one agent stopped before `frozen`."""
+def reach(sync: Sync, *frozen: Point) -> Reach:
+    """A replay of `sync` to its end, some agents stopped before a `frozen` event."""
     ops, cells = sync.ops, [0] * len(sync.slots)
     limits = list(sync.ends)
-    if frozen is not None:
-        limits[frozen.agent] = frozen.at
+    for point in frozen:
+        limits[point.agent] = point.at
     done = [0] * len(ops)
     blocked: dict[int, list[int]] = {}
     order: list[int] = []
@@ -76,7 +79,7 @@ def reach(sync: Sync, frozen: Point | None = None) -> Reach:
     for slot_agents in blocked.values():
         for agent in slot_agents:
             limits[agent] = ops[agent][done[agent]].at
-    return Reach(tuple(limits), tuple(order))
+    return Reach(tuple(limits), tuple(order), tuple(cells))
 
 
 def replay(program: Program, sync: Sync) -> Replay:
@@ -98,6 +101,7 @@ class _Canonical:
         self._order: list[Point] = []
         self._stamps: list[list[int]] = [[] for _ in self._events]
         self._stalls: list[tuple[Blocked, ...]] = []
+        self._stalled_at: list[int] = []
 
     def run(self) -> Replay:
         self._advance()
@@ -108,6 +112,7 @@ class _Canonical:
             order=tuple(self._order),
             stamps=tuple(map(tuple, self._stamps)),
             stalls=tuple(self._stalls),
+            stalled_at=tuple(self._stalled_at),
         )
 
     def _advance(self) -> None:
@@ -165,6 +170,7 @@ class _Canonical:
             )
         )
         self._stalls.append(stall)
+        self._stalled_at.append(len(self._order))
         hopeless = [one for one in stall if one.hopeless]
         for one in hopeless or stall:
             self._released.add(one.point)

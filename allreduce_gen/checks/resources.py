@@ -83,7 +83,7 @@ def _tiles_made(event: Event) -> Iterator[Tile]:
     if isinstance(event, Repeat):
         for inner in event.body:
             yield from _tiles_made(inner)
-    elif (tile := tile_defined(event)) is not None:
+    elif (tile := tile_defined(event)) is not None and not tile.is_scalar:
         yield tile
 
 

@@ -42,6 +42,11 @@ def check_reuse(analysis: Analysis, races: Sequence[Race]) -> Iterator[Diagnosti
         yield _report_reuse(analysis, reuses, causes)
 
 
+def has_reuse(slot: Slot) -> bool:
+    """Whether a wait on `slot` wants no more than an earlier one."""
+    return any(True for _ in _reused(slot))
+
+
 def _reused(slot: Slot) -> Iterator[_Reuse]:
     """Waits of one agent that want no more than an earlier one of theirs saw."""
     highest: dict[int, tuple[int, int, Awaited]] = {}

@@ -14,7 +14,7 @@ from .barriers import FEWEST_RANKS
 from .grouping import group
 from .program import Point
 from .races import Race, describe_race, find_races
-from .reuse import check_reuse
+from .reuse import check_reuse, has_reuse
 from .slots import Notified, Slot, slot_byte
 from .wording import Site, format_slot, join_words, name_ranks, site_of
 
@@ -31,6 +31,7 @@ def check_signals(
     found = find_races(analysis) if races is None else races
     yield from check_reuse(analysis, found)
     yield from group(_check_unawaited(analysis, found))
+    yield from group(_check_surplus(analysis))
     yield from group(_check_repeated_sets(analysis))
     yield from group(_check_packed_sets(analysis))
 
@@ -52,6 +53,40 @@ def _check_unawaited(analysis: Analysis, races: Sequence[Race]) -> Iterator[Diag
             yield _report_missing(analysis, slot, one, min(loop.values()), races)
         else:
             yield _report_unawaited(analysis, slot, one)
+
+
+def _check_surplus(analysis: Analysis) -> Iterator[Diagnostic]:
+    """The last notify of a counter that no wait wants, and that nobody lowers again.
+
+    Where a later round wants no more than an earlier one, that is AR303.
+    """
+    rank_of = analysis.program.rank
+    for slot in analysis.sync.slots:
+        raising = [one for one in slot.notifies if one.event.value > 0]
+        if slot.doubt or not slot.waits or not raising or has_reuse(slot):
+            continue
+        if any(one.event.op is NotifyOp.SET for one in slot.notifies):
+            continue
+        last = max(raising, key=lambda one: one.point)
+        lowered = -sum(min(one.event.value, 0) for one in slot.notifies)
+        wanted = max(*slot.thresholds, lowered)
+        is_own = rank_of(last.point) == slot.rank
+        if not is_own and slot.total - last.event.value >= wanted:
+            yield _report_surplus(analysis, slot, last, wanted)
+
+
+def _report_surplus(
+    analysis: Analysis, slot: Slot, one: Notified, wanted: int
+) -> Diagnostic:
+    program = analysis.program
+    return diagnose(
+        codes.AR302,
+        f"{program.call(one.point)}rank {program.rank(one.point)} notifies slot "
+        f"{format_slot(slot.region)} of rank {slot.rank}, whose notifies add up to "
+        f"{slot.total}; no wait wants more than {wanted}",
+        location=program.location(one.point),
+        help="wait for all of them where the order is needed, or drop the notify",
+    )
 
 
 _Barriers: TypeAlias = dict[tuple[int, Site], dict[int, Point]]

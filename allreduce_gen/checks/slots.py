@@ -69,7 +69,9 @@ class Op(NamedTuple):
 class Slot:
     """One slot of one rank: `increments` belong to `notifies`, `thresholds` to `waits`.
 
-    `reach` is, for each wait, the most that the slot itself can hold then.
+    `reach` is, for each wait, the most that the slot itself can hold then. Where the
+    counter may count on although the slot does not (Sets to one value), `cap` is that
+    value.
     """
 
     rank: int
@@ -80,6 +82,7 @@ class Slot:
     thresholds: tuple[int, ...]
     reach: tuple[int, ...]
     doubt: Doubt | None
+    cap: int | None = None
 
     @property
     def total(self) -> int:
@@ -192,6 +195,7 @@ def _finish(draft: _Draft, written: bool) -> Slot:
         thresholds=tuple(counter.thresholds),
         reach=tuple(counter.reach),
         doubt=counter.doubt,
+        cap=counter.cap,
     )
 
 
@@ -200,6 +204,7 @@ class _Counter(NamedTuple):
     thresholds: list[int]
     reach: list[int]
     doubt: Doubt | None
+    cap: int | None = None
 
 
 def _unbounded(notifies: Notifies, waits: Waits) -> _Counter:
@@ -247,7 +252,8 @@ def _count_sets(notifies: Notifies, waits: Waits) -> _Counter:
         # The slot is 0 until the first Set, and the same value ever after.
         never = sum(values) + 1
         thresholds = [one if one <= values[0] else never for one in expected]
-        return _Counter(values, thresholds, [values[0]] * len(waits), None)
+        reach = [values[0]] * len(waits)
+        return _Counter(values, thresholds, reach, None, values[0])
     bounds = [max(value, 0) for value in values]
     reach = [sum(bounds)] * len(waits)
     return _Counter(bounds, expected, reach, Doubt.SHARED_SET)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -10,6 +11,12 @@ from allreduce_gen.ir.memory import Region, format_region
 
 Site: TypeAlias = tuple[str, int, str, str]
 """File, line, step and kind: the same for what one line does on every rank."""
+
+NOTIFY_FIRST = (
+    "let every rank notify before it waits: the loop of notifies first, then the loop "
+    "of waits"
+)
+"""What to do about waits that come too early."""
 
 
 def site_of(event: Event) -> Site:
@@ -30,9 +37,26 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def name_ranks(ranks: Iterable[int]) -> str:
-    """`rank 1`, `ranks 1, 2 and 3`, in ascending order."""
-    numbers = [str(rank) for rank in sorted(set(ranks))]
-    return f"rank{'s' if len(numbers) > 1 else ''} {join_words(numbers)}"
+    """`rank 1`, `ranks 1, 2 and 3`, `ranks 0 to 15`, in ascending order."""
+    numbers = sorted(set(ranks))
+    words = [
+        word
+        for _, run in itertools.groupby(
+            enumerate(numbers), lambda pair: pair[1] - pair[0]
+        )
+        for word in _name_run([rank for _, rank in run])
+    ]
+    return f"rank{'s' if len(numbers) > 1 else ''} {join_words(words)}"
+
+
+_LONG_RUN = 6
+
+
+def _name_run(ranks: Sequence[int]) -> list[str]:
+    """Neighbouring ranks one by one, or from the first to the last."""
+    if len(ranks) < _LONG_RUN:
+        return [str(rank) for rank in ranks]
+    return [f"{ranks[0]} to {ranks[-1]}"]
 
 
 def format_slot(slot: Region) -> str:

@@ -1,19 +1,17 @@
-"""Commands that only look: plan, explain, doctor."""
+"""Commands that only look: plan, explain."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import click
-from rich.table import Table
 
 from allreduce_gen.diagnostics import CODES, find_code, format_code
-from allreduce_gen.engines.survey import survey_engines
 from allreduce_gen.ir.printers import format_plan, plan_to_json
 from allreduce_gen.pipeline import generate
 
 from .options import make_spec, spec_options
-from .output import format_table, print_json, print_result
+from .output import print_json, print_result
 
 format_option = click.option(
     "--format",
@@ -50,14 +48,4 @@ def explain_command(code: str | None) -> int:
     if found is None:
         raise click.UsageError(f"no code {code!r}; allreduce-gen explain lists them")
     print_result(format_code(found))
-    return 0
-
-
-@click.command("doctor")
-def doctor_command() -> int:
-    """Show what each engine can do here, and what to install next."""
-    table = Table("engine", "state", "what it gives", "next", box=None)
-    for row in survey_engines():
-        table.add_row(row.name, row.state, row.gives, row.next_step)
-    print_result(format_table(table))
     return 0

@@ -15,17 +15,19 @@ import click
 from allreduce_gen.diagnostics import Diagnostic, codes, diagnose
 from allreduce_gen.errors import (
     AllReduceGenError,
-    CompileError,
-    EngineUnavailableError,
     InternalError,
 )
 
+from .calibrate import calibrate_command
+from .compare import compare_command
+from .doctor import doctor_command
 from .emit import emit_command
-from .inspect import doctor_command, explain_command, plan_command
+from .ending import INTERRUPTED, OUR_FAULT, REFUSED, USAGE, exit_code
+from .inspect import explain_command, plan_command
 from .output import StdoutClosedError, print_diagnostics
-from .programs import check_command, run_command
-
-REFUSED, USAGE, UNAVAILABLE, OUR_FAULT, INTERRUPTED = 1, 2, 3, 70, 130
+from .programs import check_command
+from .report import report_command
+from .running import run_command
 
 
 class _DefaultCommand(click.Group):
@@ -51,6 +53,9 @@ for _command in (
     plan_command,
     check_command,
     run_command,
+    compare_command,
+    calibrate_command,
+    report_command,
     explain_command,
     doctor_command,
 ):
@@ -77,9 +82,9 @@ def run_cli(args: Sequence[str] | None = None) -> int:
         return OUR_FAULT
     except AllReduceGenError as error:
         print_diagnostics(error.diagnostics)
-        return _exit_code(error)
-    except StdoutClosedError:
-        return _closed_stdout()
+        return exit_code(error)
+    except StdoutClosedError as error:
+        return _closed_stdout(error)
     except Exception as error:  # whatever is left is our bug, and says so
         traceback.print_exc()
         print_diagnostics([_invariant(error)])
@@ -98,21 +103,12 @@ def _usage(error: click.UsageError) -> int:
     return USAGE
 
 
-def _exit_code(error: AllReduceGenError) -> int:
-    if isinstance(error, EngineUnavailableError):
-        return UNAVAILABLE
-    if isinstance(error, CompileError):
-        rejected = any(one.code is codes.AR702 for one in error.diagnostics)
-        return UNAVAILABLE if rejected else REFUSED
-    return REFUSED
-
-
-def _closed_stdout() -> int:
+def _closed_stdout(error: StdoutClosedError) -> int:
     print_diagnostics(
         [
             diagnose(
                 codes.AR604,
-                "stdout was closed before everything was written",
+                str(error),
                 help="read all of the output, or write to a file with -o",
             )
         ]

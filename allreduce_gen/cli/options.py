@@ -6,6 +6,7 @@ import enum
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import click
@@ -14,12 +15,17 @@ from allreduce_gen.spec import (
     Accumulate,
     Algorithm,
     AllReduceSpec,
+    BarrierKind,
     DType,
     Form,
+    Order,
     ReduceOp,
     Reuse,
+    Transfer,
 )
 from allreduce_gen.targets import PLATFORMS
+
+from .choosing import AUTO, choose, cost_model_option
 
 _Option: TypeAlias = Callable[[Any], Any]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -37,11 +43,24 @@ def parse_size(text: str) -> int:
     return int(parsed[1]) * _UNITS[parsed[2].upper()]
 
 
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Several of them: `1K,64K,1M`."""
+    return tuple(map(parse_size, text.split(",")))
+
+
 def parse_shape(text: str) -> tuple[int, ...]:
     """The dimensions of a tensor: `128x4096`."""
     if re.fullmatch(r"\d+(x\d+)*", text) is None:
         raise click.BadParameter(f"{text!r} is no shape like 128x4096")
     return tuple(map(int, text.split("x")))
+
+
+def parse_groups(text: str) -> tuple[int, int]:
+    """How many groups of how many ranks: `4x8`."""
+    parsed = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", text)
+    if parsed is None:
+        raise click.BadParameter(f"{text!r} is not groups x ranks like 4x8")
+    return int(parsed[1]), int(parsed[2])
 
 
 class WordType(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
@@ -64,11 +83,19 @@ def _word(flag: str, kind: type[enum.Enum], default: enum.Enum, help: str) -> _O
     )
 
 
+_ALGORITHM = click.option(
+    "--algorithm",
+    type=WordType([AUTO, *(member.value for member in Algorithm)]),
+    default=Algorithm.TWO_PHASE.value,
+    show_default=True,
+    help="How the data moves; auto asks the cost model.",
+)
+
 _SPEC_OPTIONS = (
     click.option("--ranks", type=int, required=True, help="World size."),
     click.option("--size", type=parse_size, help="Elements a rank; also 64K, 1M."),
     click.option("--shape", type=parse_shape, help="Or a rank's tensor: 128x4096."),
-    _word("--algorithm", Algorithm, Algorithm.TWO_PHASE, "How the data moves."),
+    _ALGORITHM,
     _word("--dtype", DType, DType.FP32, "Element type."),
     _word("--op", ReduceOp, ReduceOp.SUM, "How elements are combined."),
     click.option(
@@ -81,6 +108,18 @@ _SPEC_OPTIONS = (
     _word("--accumulate", Accumulate, Accumulate.WIDE, "Type of 16-bit float sums."),
     _word("--reuse", Reuse, Reuse.ONCE, "How windows may persist between calls."),
     _word("--form", Form, Form.PROGRAM, "How the kernel is spelled."),
+    _word("--transfer", Transfer, Transfer.PULL, "Who moves data between ranks."),
+    _word("--barrier", BarrierKind, BarrierKind.ALL_PEER, "How barriers are made."),
+    click.option(
+        "--order",
+        type=WordType([order.value for order in Order]),
+        help="The order of contributions, where there is a choice.",
+    ),
+    click.option(
+        "--groups",
+        type=parse_groups,
+        help="Groups for hierarchical: 4x8, 4 of 8 ranks.",
+    ),
     click.option("--tile", type=int, help="Most elements in one load or store."),
     click.option("--in-place", is_flag=True, help="One window instead of two."),
     click.option(
@@ -88,6 +127,8 @@ _SPEC_OPTIONS = (
         is_flag=True,
         help="Refuse a size that the ranks do not divide.",
     ),
+    click.option("--because", default="", help="Why, for the kernel's docstring."),
+    cost_model_option,
 )
 
 
@@ -98,24 +139,43 @@ def spec_options(command: _Command) -> _Command:
     return command
 
 
-def make_spec(
-    *, ranks: int, size: int | None, shape: tuple[int, ...] | None, **words: Any
-) -> AllReduceSpec:
-    """The spec that the flags of `spec_options` say.
+def common_options(command: _Command) -> _Command:
+    """The same without --algorithm, for commands that take all of them."""
+    for option in reversed(_SPEC_OPTIONS):
+        command = command if option is _ALGORITHM else option(command)
+    return command
 
-    Raises UsageError where neither a size nor a shape is given.
+
+def make_spec(
+    *,
+    ranks: int,
+    size: int | None,
+    shape: tuple[int, ...] | None,
+    algorithm: str = Algorithm.TWO_PHASE.value,
+    cost_model: Path | None = None,
+    **words: Any,
+) -> AllReduceSpec:
+    """The spec that the flags of `spec_options` say; `auto` is settled here.
+
+    Raises UsageError where neither a size nor a shape is given, SpecError for a cost
+    file that is no such file.
     """
     if size is None and shape is None:
         raise click.UsageError("--size or --shape is missing: give one of them")
-    return AllReduceSpec(
+    is_auto = algorithm == AUTO
+    spec = AllReduceSpec(
         num_ranks=ranks,
         size=math.prod(shape or ()) if size is None else size,
         shape=shape,
-        algorithm=Algorithm(words.pop("algorithm")),
+        algorithm=Algorithm.TWO_PHASE if is_auto else Algorithm(algorithm),
         dtype=DType(words.pop("dtype")),
         op=ReduceOp(words.pop("op")),
         accumulate=Accumulate(words.pop("accumulate")),
         reuse=Reuse(words.pop("reuse")),
         form=Form(words.pop("form")),
+        transfer=Transfer(words.pop("transfer")),
+        barrier=BarrierKind(words.pop("barrier")),
+        order=None if (order := words.pop("order")) is None else Order(order),
         **words,
     )
+    return choose(spec, cost_model) if is_auto else spec

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -19,18 +19,28 @@ _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow"}
 
 
 class StdoutClosedError(Exception):
-    """Whoever read stdout has gone."""
+    """Whoever read stdout has gone, or it cannot be written; the text says which."""
 
 
 def print_result(text: str) -> None:
-    """One result, on stdout. Raises StdoutClosedError where nobody reads it."""
+    """One result, on stdout. Raises StdoutClosedError where it does not get there."""
+    # It is None where the shell has closed it (`>&-`), whatever its type says.
+    stdout: TextIO | None = sys.stdout
+    if stdout is None:
+        raise StdoutClosedError("stdout is closed")
     try:
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
-    except BrokenPipeError as error:
+        stdout.write(f"{text}\n")
+        stdout.flush()
+    except OSError as error:
         # The interpreter would try to write the rest once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise StdoutClosedError from error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+        raise StdoutClosedError(_what_happened(error)) from error
+
+
+def _what_happened(error: OSError) -> str:
+    if isinstance(error, BrokenPipeError):
+        return "stdout was closed before everything was written"
+    return f"stdout could not be written: {(error.strerror or str(error)).lower()}"
 
 
 def format_table(table: Table) -> str:

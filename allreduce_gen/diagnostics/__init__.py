@@ -1,4 +1,4 @@
-"""Findings: their codes, their data, and their forms as text and JSON."""
+"""Findings: their codes, their data, and their forms as text, JSON and SARIF."""
 
 from .codes import CODES, find_code
 from .format import (
@@ -9,14 +9,18 @@ from .format import (
     format_diagnostics,
     format_location,
 )
-from .model import Code, Diagnostic, Location, Note, Severity, diagnose
+from .model import Code, Diagnostic, Location, Moment, Note, Severity, diagnose
+from .sarif import SARIF_VERSION, sarif_log
+from .silences import read_silences, split_silenced
 
 __all__ = [
     "CODES",
+    "SARIF_VERSION",
     "SCHEMA_VERSION",
     "Code",
     "Diagnostic",
     "Location",
+    "Moment",
     "Note",
     "Severity",
     "diagnose",
@@ -26,4 +30,7 @@ __all__ = [
     "format_diagnostic",
     "format_diagnostics",
     "format_location",
+    "read_silences",
+    "sarif_log",
+    "split_silenced",
 ]

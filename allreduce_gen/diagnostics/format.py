@@ -38,9 +38,21 @@ def format_diagnostic(diagnostic: Diagnostic) -> str:
     for note in diagnostic.notes:
         where = "" if note.location is None else f"{format_location(note.location)}: "
         lines.append(f"   = {note.label}: {where}{note.text}")
+    lines += _format_counterexample(diagnostic)
     lines.append(f"   = help: {diagnostic.help}")
     lines.append(f"   = more: allreduce-gen explain {code.id}")
     return "\n".join(lines)
+
+
+def _format_counterexample(diagnostic: Diagnostic) -> list[str]:
+    """The interleaving as numbered lines under a heading, or nothing."""
+    lines = ["   = counterexample:"] if diagnostic.counterexample else []
+    for number, moment in enumerate(diagnostic.counterexample, start=1):
+        where = ""
+        if moment.location is not None:
+            where = f"{format_location(moment.location)}: "
+        lines.append(f"     {number}. {where}{moment.text}")
+    return lines
 
 
 def format_diagnostics(diagnostics: Iterable[Diagnostic]) -> str:
@@ -77,6 +89,10 @@ def diagnostic_to_json(diagnostic: Diagnostic) -> dict[str, Any]:
                 "location": _location_to_json(note.location),
             }
             for note in diagnostic.notes
+        ],
+        "counterexample": [
+            {"text": moment.text, "location": _location_to_json(moment.location)}
+            for moment in diagnostic.counterexample
         ],
     }
 

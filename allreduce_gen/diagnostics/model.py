@@ -55,10 +55,19 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One line of an interleaving: what happens next, and where."""
+
+    text: str
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
     """One finding: what was seen and wanted, where, and what to do.
 
     `severity` is the code's own unless a finding is milder or graver than its kind.
+    `counterexample` is an interleaving that shows it, in order; it may be left out.
     """
 
     code: Code
@@ -67,6 +76,7 @@ class Diagnostic:
     location: Location | None = None
     notes: tuple[Note, ...] = ()
     severity: Severity = Severity.ERROR
+    counterexample: tuple[Moment, ...] = ()
 
     @property
     def is_error(self) -> bool:
@@ -81,6 +91,7 @@ def diagnose(
     location: Location | None = None,
     notes: tuple[Note, ...] = (),
     severity: Severity | None = None,
+    counterexample: tuple[Moment, ...] = (),
 ) -> Diagnostic:
     """A finding of kind `code`, with that kind's severity unless another is given."""
     return Diagnostic(
@@ -90,4 +101,5 @@ def diagnose(
         location=location,
         notes=notes,
         severity=severity or code.severity,
+        counterexample=counterexample,
     )

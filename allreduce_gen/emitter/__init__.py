@@ -11,6 +11,7 @@ from allreduce_gen.diagnostics import Diagnostic, Location, codes, diagnose
 from allreduce_gen.errors import EmitError
 from allreduce_gen.ir.cost import Cost
 from allreduce_gen.ir.plan import Plan
+from allreduce_gen.spec import AllReduceSpec, Transfer
 
 from .environment import find_templates, make_environment
 from .layout import lay_out
@@ -25,8 +26,7 @@ def emit(plan: Plan, cost: Cost, *, templates: Path | None = None) -> str:
     Raises EmitError where a template asks for what the view lacks or cannot be read
     (AR601), or where the text is not Python (AR602).
     """
-    name = "identity" if plan.spec.num_ranks == 1 else plan.spec.algorithm.value
-    path = f"pypto/{name}.py.jinja"
+    path = f"pypto/{_template_name(plan.spec)}.py.jinja"
     try:
         template = make_environment(templates).get_template(path)
         source = lay_out(template.render(view=make_view(plan, cost)))
@@ -34,6 +34,13 @@ def emit(plan: Plan, cost: Cost, *, templates: Path | None = None) -> str:
         raise EmitError([_template_failed(path, error)]) from error
     _parse(path, source)
     return source
+
+
+def _template_name(spec: AllReduceSpec) -> str:
+    if spec.num_ranks == 1:
+        return "identity"
+    pushes = spec.transfer is Transfer.PUSH
+    return f"{spec.algorithm.value}_push" if pushes else spec.algorithm.value
 
 
 def _template_failed(path: str, error: jinja2.TemplateError) -> Diagnostic:

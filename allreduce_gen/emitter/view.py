@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from allreduce_gen.ir.constants import Constant, Factor
 from allreduce_gen.ir.cost import Cost
+from allreduce_gen.ir.expr import MY_RANK, evaluate
 from allreduce_gen.ir.plan import Plan, SignalRow, Window
 from allreduce_gen.ir.steps import Binding, Block, Phase, Step
-from allreduce_gen.spec import AllReduceSpec, Form
+from allreduce_gen.spec import AllReduceSpec, Form, Order, Transfer
 
+from .trees import binary_links, binomial_acts
 from .wording import WORDS, OpWords, TorchCheck, torch_check
 
 MAX_DRAWN_RANKS = 8
@@ -33,6 +35,7 @@ _FLAGS = (
 class KernelView:
     """One kernel. `steps` are by name; `drawn_ranks` are those that the schedule shows.
 
+    `env` gives the values of the constants and signal rows that expressions name.
     `command` makes the kernel again; `file_name` is what its docstring calls it.
     """
 
@@ -45,6 +48,7 @@ class KernelView:
     bindings: tuple[Binding, ...]
     scalars: tuple[str, ...]
     steps: dict[str, Step]
+    env: dict[str, int]
     drawn_ranks: tuple[int, ...]
     file_name: str
     command: str
@@ -81,6 +85,26 @@ class KernelView:
         """What the cost card calls the times that a rank waits."""
         pairwise = any(step.phase is Phase.HANDSHAKE for step in self.steps.values())
         return "wait rounds" if pairwise else "barrier rounds"
+
+    @property
+    def transfer_word(self) -> str:
+        """What the cost card calls the bytes that a rank moves from or to its peers."""
+        return f"remote {'writes' if self.spec.transfer is Transfer.PUSH else 'reads'}"
+
+    @property
+    def has_exit_barrier(self) -> bool:
+        """Whether a last barrier lets windows be written again."""
+        return "wait_done" in self.steps
+
+    @property
+    def is_ascending(self) -> bool:
+        """Whether contributions are combined in the order of the ranks."""
+        return self.spec.order is Order.ASCENDING
+
+    @property
+    def num_folded(self) -> int:
+        """Ranks that give their elements to another one before the exchange."""
+        return self.env.get("EXTRA", 0)
 
     @property
     def words(self) -> OpWords:
@@ -121,12 +145,46 @@ class KernelView:
             return f'"{self.device_list}"'
         return '",".join(map(str, range(NUM_RANKS)))'
 
+    def bound(self, block: str, name: str, rank: int) -> tuple[int, ...]:
+        """What `name` is on `rank` in each round of the block, where it runs there."""
+        step = self.steps[block]
+        assert isinstance(step, Block)
+        env = self.env | {MY_RANK.name: rank}
+        env |= {one.name: evaluate(one.value, env) for one in self.bindings}
+        if step.guard is not None and not evaluate(step.guard, env):
+            return ()
+        return tuple(
+            _bind(step, env | {step.var: turn})[name]
+            for turn in range(evaluate(step.rounds, env))
+        )
+
+    def chunk_list(self, block: str, turn: int, rank: int) -> str:
+        """The chunks that `rank` moves in one round: `c0`, or `c4-7`."""
+        start = self.bound(block, "start", rank)[turn]
+        count = self.bound(block, "distance", rank)[turn]
+        first = start // self.env["CHUNK"]
+        return f"c{first}" if count == 1 else f"c{first}-{first + count - 1}"
+
+    def tree_acts(self, rank: int) -> tuple[str, ...]:
+        """What `rank` does in a binomial tree."""
+        return binomial_acts(self.spec.num_ranks, rank, self.words.sign)
+
+    def tree_links(self, rank: int, tree: int) -> str:
+        """Whom `rank` is bound to in the first or the second binary tree."""
+        return binary_links(self.spec.num_ranks, rank, tree, self.words.sign)
+
     def around(self, first: int, count: int, prefix: str = "") -> str:
         """`count` ranks from `first` on, wrapping around: `1 2 3`, or `1 2 .. 15`."""
-        ranks = [(first + step) % self.spec.num_ranks for step in range(count)]
-        names = [f"{prefix}{rank}" for rank in ranks]
-        shown = names if count <= MAX_DRAWN_RANKS else [*names[:2], "..", names[-1]]
-        return " ".join(shown)
+        return self._listed(range(first, first + count), prefix)
+
+    def back(self, first: int, count: int, prefix: str = "") -> str:
+        """The same, going back: `3 2 1`."""
+        return self._listed(range(first, first - count, -1), prefix)
+
+    def _listed(self, ranks: range, prefix: str) -> str:
+        names = [f"{prefix}{rank % self.spec.num_ranks}" for rank in ranks]
+        long = len(names) > MAX_DRAWN_RANKS
+        return " ".join([*names[:2], "..", names[-1]] if long else names)
 
 
 def make_view(plan: Plan, cost: Cost) -> KernelView:
@@ -142,13 +200,21 @@ def make_view(plan: Plan, cost: Cost) -> KernelView:
         num_rows=plan.num_rows,
         windows=plan.windows,
         bindings=plan.bindings,
+        env=plan.env,
         steps=dict(_by_name(plan.steps)),
         drawn_ranks=(
             ranks if len(ranks) <= MAX_DRAWN_RANKS else (*ranks[:2], ranks[-1])
         ),
         file_name=f"{spec.name}.py",
-        command=format_command(spec),
+        command=format_command(spec).replace(" --because", " \\\n    --because"),
     )
+
+
+def _bind(block: Block, env: dict[str, int]) -> dict[str, int]:
+    """`env` with the names that `block` binds."""
+    for one in block.bindings:
+        env[one.name] = evaluate(one.value, env)
+    return env
 
 
 def _by_name(steps: Iterable[Step]) -> Iterator[tuple[str, Step]]:
@@ -169,7 +235,8 @@ def format_command(spec: AllReduceSpec) -> str:
     ]
     for name in _FLAGS:
         value = getattr(spec, name)
-        if value != getattr(default, name):
+        chosen = name == "algorithm" and bool(spec.because)
+        if chosen or value != getattr(default, name):
             words.append(f"--{name} {getattr(value, 'value', value)}")
     if spec.groups is not None:
         words.append(f"--groups {'x'.join(map(str, spec.groups))}")
@@ -180,4 +247,6 @@ def format_command(spec: AllReduceSpec) -> str:
         for name in ("in_place", "strict_divisible")
         if getattr(spec, name)
     ]
+    if spec.because:
+        words.append(f'--because "{spec.because}"')
     return " ".join(words)

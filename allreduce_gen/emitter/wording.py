@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from allreduce_gen.spec import AllReduceSpec, DType, ReduceOp
@@ -56,15 +57,17 @@ _REDUCTIONS = {
     ReduceOp.MIN: "amin",
 }
 _TORCH_DTYPES = {DType.FP16: "float16", DType.BF16: "bfloat16"}
-_TOLERANCES = {DType.FP32: "1e-5", DType.FP16: "1e-3", DType.BF16: "1e-2"}
+_TOLERANCES = {DType.FP32: 1e-5, DType.FP16: 1e-3, DType.BF16: 1e-2}
+_ROUNDOFF = {DType.FP32: 2.0**-24, DType.FP16: 2.0**-11, DType.BF16: 2.0**-8}
+_EXACT = (ReduceOp.MAX, ReduceOp.MIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorchCheck:
     """How `main()` makes inputs and what it expects, as torch expressions over `x`.
 
-    A tolerance covers one rounding to the dtype and the order of an FP32 sum; integers
-    are exact.
+    The tolerance covers one rounding to the dtype and the order of the sum; integers,
+    maxima and minima are exact.
     """
 
     word: str
@@ -76,7 +79,7 @@ class TorchCheck:
 
 def torch_check(spec: AllReduceSpec, dims: tuple[str, ...]) -> TorchCheck:
     """The check for `spec`, whose tensors have the dimensions `dims`."""
-    tolerance = _TOLERANCES.get(spec.dtype, "0")
+    tolerance = _tolerance(spec)
     reduction = _REDUCTIONS[spec.op]
     return TorchCheck(
         word=reduction.removeprefix("a"),
@@ -85,6 +88,20 @@ def torch_check(spec: AllReduceSpec, dims: tuple[str, ...]) -> TorchCheck:
         rtol=tolerance,
         atol=tolerance,
     )
+
+
+def _tolerance(spec: AllReduceSpec) -> str:
+    """How far a result for normal random inputs may be off.
+
+    P values of about 1 add up to about sqrt(P), seldom to four times that, and are
+    rounded P times in the accumulator's type.
+    """
+    if not spec.dtype.is_float or spec.op in _EXACT:
+        return "0"
+    ranks = spec.num_ranks
+    order = ranks * _ROUNDOFF[spec.accumulator] * 4 * math.sqrt(ranks)
+    least = _TOLERANCES[spec.dtype]
+    return f"{max(least, order):.0e}".replace("e-0", "e-")
 
 
 def _inputs(dtype: DType, shape: str) -> str:

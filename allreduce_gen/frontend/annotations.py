@@ -12,9 +12,9 @@ from allreduce_gen.spec import DType
 from .program import Function, Kind, Parameter
 from .refusals import refusal
 from .source import SourceFiles
-from .standins import Annotation, DataType, Decorated, DynamicDim
+from .standins import Annotation, DataType, Decorated, DynamicDim, Subscriptable
 from .standins.enums import FunctionType, Level, Role
-from .types import Dim, Dynamic, ScalarType, TensorType
+from .types import Dim, Dynamic, OpenType, ScalarType, TensorType
 
 _KINDS = {
     FunctionType.InCore: Kind.INCORE,
@@ -107,7 +107,7 @@ def _check_order(parameters: tuple[Parameter, ...], file: str) -> None:
     """Refuse a tensor behind a scalar, which fails when pypto runs the program."""
     for scalar, tensor in itertools.pairwise(parameters):
         is_scalar = isinstance(scalar.type, ScalarType)
-        if is_scalar and isinstance(tensor.type, TensorType):
+        if is_scalar and not isinstance(tensor.type, ScalarType):
             raise refusal(
                 file,
                 tensor.line,
@@ -143,6 +143,8 @@ def evaluate_annotation(
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise _no_type(node, file, f"cannot be evaluated ({reason})") from None
+    if isinstance(found, Subscriptable):
+        return found.open()
     if not isinstance(found, Annotation):
         raise _no_type(node, file, "is no type of a parameter")
     return found
@@ -160,9 +162,11 @@ def _no_type(node: ast.expr, file: str, problem: str) -> Exception:
 
 def annotated_type(
     found: Annotation, node: ast.expr, file: str
-) -> TensorType | ScalarType:
+) -> TensorType | ScalarType | OpenType:
     """The type that the annotation `node`, evaluated to `found`, stands for."""
     match found:
+        case Annotation(kind=kind, arguments=()) if kind in _TENSORS:
+            return OpenType(_TENSORS[kind])
         case Annotation(kind="Scalar", arguments=(DataType(name=name),)):
             return ScalarType(name)
         case Annotation(kind=kind, arguments=(list() | tuple() as dims, dtype)) if (
@@ -178,7 +182,7 @@ def annotated_type(
 
 def _dim(value: Any) -> Dim | None:
     if isinstance(value, DynamicDim):
-        return Dynamic(value.name)
+        return Dynamic(value.name, value.extent)
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
     return None

@@ -50,7 +50,7 @@ def _bind_target(
     match target:
         case ast.Name(id=name):
             return bind_name(context, node, name, typed)
-        case ast.Tuple(elts=parts) if isinstance(value, ast.Call):
+        case ast.Tuple(elts=parts) if isinstance(value, ast.Call | ast.Tuple):
             return _bind_parts(context, node, parts, typed)
     raise context.refuse(
         node,
@@ -62,6 +62,12 @@ def _bind_target(
 
 def bind_name(context: Context, node: ast.stmt, name: str, typed: Typed) -> Run:
     """Bind `name` to the value of `typed`."""
+    if isinstance(typed.constant, bool):
+        raise context.refuse(
+            node,
+            f"{name} is bound to {typed.constant}, and kernels have no such variables",
+            help="write the comparison where it is needed",
+        )
     if isinstance(typed.type, BufferType):
         typed = allocation(context, node, name, typed)
     declare(context, node, name, typed.type)
@@ -97,6 +103,23 @@ def declare(context: Context, node: ast.stmt, name: str, type_: StaticType) -> N
             help="carry a scalar, or a wider tile",
         )
     context.scope.bind(name, type_)
+    context.scope.roots[name] = root_of(context, getattr(node, "value", None))
+
+
+_IN_PLACE = {"store": 2, "write": 0, "allreduce": 0, "broadcast": 0}
+"""Calls that return one of their arguments, and which."""
+
+
+def root_of(context: Context, node: ast.AST | None) -> str | None:
+    """The parameter or window whose memory `node` is, where the text shows it."""
+    match node:
+        case ast.Name(id=name):
+            return context.scope.roots.get(name, name)
+        case ast.Call(func=ast.Attribute(attr=called), args=args) if (
+            called in _IN_PLACE and len(args) > _IN_PLACE[called]
+        ):
+            return root_of(context, args[_IN_PLACE[called]])
+    return None
 
 
 def _is_carried_cell(context: Context, name: str, type_: StaticType) -> bool:
@@ -108,10 +131,24 @@ def _is_carried_cell(context: Context, name: str, type_: StaticType) -> bool:
     )
 
 
+def _reads(node: ast.stmt, names: list[str]) -> bool:
+    """Whether `node` reads one of `names`."""
+    return any(
+        isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in names
+        for one in ast.walk(node)
+    )
+
+
 def _bind_parts(
     context: Context, node: ast.stmt, targets: list[ast.expr], typed: Typed
 ) -> Run:
     names = [one.id for one in targets if isinstance(one, ast.Name)]
+    if isinstance(getattr(node, "value", None), ast.Tuple) and _reads(node, names):
+        raise context.refuse(
+            node,
+            f"`{ast.unparse(node)}` reads a name that it binds",
+            help="write one assignment for each name",
+        )
     types = typed.type.items if isinstance(typed.type, TupleType) else ()
     if len(names) != len(targets) or len(names) != len(types):
         raise context.refuse(

@@ -13,25 +13,46 @@ from .operators import check_condition, is_integer
 from .program import Kind
 from .scope import exposed_names
 from .standins import Operation
+from .types import TensorType
 
 
 def read_if(context: Context, node: ast.If) -> Run:
     """`if` with its `else`; names that both bind live on after it."""
     condition = context.expression(node.test)
     check_condition(context, node.test, condition)
-    given_away = dict(context.scope.given_away)
+    given_away, roots = dict(context.scope.given_away), dict(context.scope.roots)
+    context.carried.append(None)
     with context.scope.block() as then_path:
         then = context.block(node.body)
+    after_roots, context.scope.roots = context.scope.roots, roots
     homed = context.scope.homed_in(then_path)
     after_then = context.scope.given_away
     context.scope.given_away = given_away
     with context.scope.block() as else_path:
         other = context.block(node.orelse)
+    context.carried.pop()
+    _refuse_two_memories(context, node, after_roots)
     context.scope.given_away |= after_then
     rebound = context.scope.homed_in(else_path)
     context.scope.adopt(homed & rebound)
     test = condition.run
     return lambda frame: then(frame) if test(frame) else other(frame)
+
+
+def _refuse_two_memories(
+    context: Context, node: ast.If, then: dict[str, str | None]
+) -> None:
+    """Refuse a name that is one tensor on one path and another on the other."""
+    other = context.scope.roots
+    for name in sorted(then.keys() & other.keys()):
+        is_tensor = isinstance(context.scope.type_of(name), TensorType)
+        if is_tensor and then[name] != other[name]:
+            raise context.refuse(
+                node,
+                f"{name} is memory of {then[name]} on one path and of {other[name]} on "
+                "the other",
+                help="write the loads and stores in both branches",
+            )
 
 
 def read_while(context: Context, node: ast.While) -> Run:

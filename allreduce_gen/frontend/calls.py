@@ -133,7 +133,7 @@ class Call:
     def tile(self, node: ast.expr, what: str) -> Typed:
         """An argument that is a tile."""
         typed = self.context.expression(node)
-        if not isinstance(typed.type, TileType):
+        if not isinstance(typed.type, TileType) or typed.type.memory == "DDR":
             raise self.refuse(
                 f"{what} `{ast.unparse(node)}` is {format_type(typed.type)}, wanted "
                 "a tile",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Mapping
 from typing import Any
 
 from .context import Context, Run, Typed, constant
@@ -79,8 +80,9 @@ def outer_value(context: Context, node: ast.expr, value: Any) -> Typed:
                 lambda frame: tuple(item.run(frame) for item in items),
                 items=items,
             )
-        case DynamicDim(name):
-            return Typed(INDEX, _extent(context, node, Dynamic(name)))
+        case DynamicDim() as dim:
+            known = Dynamic(dim.name, dim.extent)
+            return Typed(INDEX, _extent(context, node, known))
     raise context.refuse(
         node,
         f"`{ast.unparse(node)}` is a {type(value).__name__}, which kernels cannot use",
@@ -94,6 +96,8 @@ def _extent(context: Context, node: ast.expr, dim: Dynamic) -> Run:
     def run(frame: Frame) -> int:
         extent: int | None = frame.values.get(dim)
         if extent is None:
+            extent = dim.extent(known_dims(frame.values))
+        if extent is None:
             raise context.refuse(
                 node,
                 f"no tensor that is passed here has the dimension {dim.name}",
@@ -102,6 +106,11 @@ def _extent(context: Context, node: ast.expr, dim: Dynamic) -> Run:
         return extent
 
     return run
+
+
+def known_dims(values: Mapping[Any, Any]) -> dict[str, int]:
+    """The dynamic dimensions among a frame's values, by name."""
+    return {one.name: value for one, value in values.items() if type(one) is Dynamic}
 
 
 def data_type(context: Context, node: ast.expr) -> DataType:

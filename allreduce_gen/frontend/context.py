@@ -25,13 +25,14 @@ class Typed:
     """An expression that has been read: its type, and how to get its value.
 
     `constant` is the value where it is known without running. `items` are the parts of
-    a list or tuple written out.
+    a list or tuple written out. `is_load` marks a tile that comes from memory.
     """
 
     type: StaticType
     run: Run
     constant: int | float | bool | None = None
     items: tuple[Typed, ...] = ()
+    is_load: bool = False
 
 
 def constant(type_: StaticType, value: int | float | bool) -> Typed:
@@ -57,6 +58,12 @@ class Context(ABC):
         self.scope = Scope()
         self.pipeline_depth = 0
         self.loop_depth = 0
+        self.carried: list[Any] = []
+        """What the loops around carry by name, innermost last."""
+        self.conditions: list[Typed | None] = []
+        """What `pl.cond` says in each `pl.while_` around, innermost last."""
+        self.results: list[Typed] = []
+        """What the function's returns give, in the order of its lines."""
         self._trusts_indices = False
 
     @abstractmethod
@@ -70,6 +77,10 @@ class Context(ABC):
     @abstractmethod
     def routine(self, function: Function) -> Routine:
         """Read another function, once for all its callers."""
+
+    @abstractmethod
+    def specialise(self, function: Function, given: tuple[StaticType, ...]) -> Function:
+        """`function` for arguments of these types, where its own are open."""
 
     @property
     def kind(self) -> Kind:

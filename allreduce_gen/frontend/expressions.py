@@ -126,33 +126,41 @@ def _read_subscript(context: Context, node: ast.Subscript) -> Typed:
 
 
 def _read_slice(context: Context, node: ast.Subscript, source: Typed) -> Typed:
-    """`x[r]`: one entry of the leading dimension of a host's tensor."""
-    index = context.expression(node.slice)
+    """`x[r]`, `x[0, r]`: one entry of the leading dimensions of a host's tensor."""
+    listed = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    indices = [context.expression(one) for one in listed]
     type_ = source.type
     assert isinstance(type_, TensorType)
-    is_fit = is_integer(index.type) and len(type_.shape) > 1
+    is_fit = len(type_.shape) > len(indices)
+    is_fit = is_fit and all(is_integer(index.type) for index in indices)
     if context.kind is not Kind.HOST or not is_fit:
         raise context.refuse(
             node,
             f"`{ast.unparse(node)}`: only the HOST orchestrator indexes tensors, by "
-            "one integer and where dimensions are left over",
+            "integers and where dimensions are left over",
             help="load a part of a tensor with `pl.load(tensor, offsets, shape)`",
         )
 
     def run(frame: Frame) -> View:
         view: View = source.run(frame)
-        position = concrete(index.run(frame))
-        if not 0 <= position < view.shape[0]:
-            raise context.refuse(
-                node,
-                f"`{ast.unparse(node)}` takes entry {position} of {view.shape[0]}",
-                help="keep the index below the number of ranks",
-            )
-        inner = dataclasses.replace(view, shape=view.shape[1:])
-        start = view.start + position * inner.nbytes
-        return dataclasses.replace(inner, start=start)
+        for index in indices:
+            view = _entry(context, node, view, concrete(index.run(frame)))
+        return view
 
-    return Typed(TensorType(type_.shape[1:], type_.dtype, type_.is_window), run)
+    rest = type_.shape[len(indices) :]
+    return Typed(TensorType(rest, type_.dtype, type_.is_window), run)
+
+
+def _entry(context: Context, node: ast.Subscript, view: View, position: int) -> View:
+    """One entry of the leading dimension of `view`."""
+    if not 0 <= position < view.shape[0]:
+        raise context.refuse(
+            node,
+            f"`{ast.unparse(node)}` takes entry {position} of {view.shape[0]}",
+            help="keep the index below the number of ranks",
+        )
+    inner = dataclasses.replace(view, shape=view.shape[1:])
+    return dataclasses.replace(inner, start=view.start + position * inner.nbytes)
 
 
 def _read_item(context: Context, node: ast.Subscript, source: Typed) -> Typed:

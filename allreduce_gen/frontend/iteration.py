@@ -6,6 +6,13 @@ import ast
 
 from .affine import Scalar, concrete
 from .branches import refuse_reread
+from .carrying import (
+    Carried,
+    adopt_results,
+    bind_carried,
+    is_call,
+    read_carried,
+)
 from .closures import try_evaluate
 from .context import Context, Run, Typed, constant
 from .loops import Loop, run_loop
@@ -17,48 +24,119 @@ from .standins import Operation
 from .types import INDEX
 
 _ITERATORS = ("pl.range", "pl.unroll", "pl.parallel", "pl.pipeline")
-_KEYWORDS = {"pl.pipeline": {"stage", "attrs"}}
+_KEYWORDS = {
+    "pl.pipeline": {"stage", "attrs", "init_values"},
+    "pl.unroll": {"attrs"},
+}
 
 
 def read_for(context: Context, node: ast.For) -> Run:
-    """`for name in pl.range(...)`."""
+    """`for name in pl.range(...)`, or with what it carries: `for i, (a,) in ...`."""
     iterator, call = _iterator(context, node)
-    if node.orelse or not isinstance(node.target, ast.Name):
-        raise context.refuse(
-            node,
-            f"`for {ast.unparse(node.target)} in {ast.unparse(node.iter)}` is not "
-            "interpreted",
-            help="use one simple loop variable, and no else",
-        )
+    if iterator == "pl.while_":
+        return _read_while(context, node)
+    variable, carrying = _targets(context, node)
+    carried = read_carried(context, node, carrying)
+    _check_keywords(context, node, iterator, call)
     bounds = _bounds(context, node, iterator, call)
-    variable = node.target.id
     outer = {
         name for name in assigned_names(node.body) if context.scope.is_visible(name)
     }
-    body = _read_body(context, node, iterator)
+    body = _read_body(context, node, variable, iterator, carried)
     exposed = exposed_names(node.body) - {variable}
     refuse_reread(context, node, exposed)
+    names = set() if carried is None else set(carried.names)
     loop = Loop(
         variable=variable,
         body=body,
-        carried=tuple(sorted(outer - {variable})),
-        exposed=frozenset(exposed),
+        carried=tuple(sorted((outer | names) - {variable})),
+        exposed=frozenset(exposed | names),
         origin=context.origin(node),
     )
-    return _runner(context, node, loop, bounds)
+    run = _runner(context, node, loop, bounds)
+    return run if carried is None else _carry(context, node, carried, run)
 
 
-def _read_body(context: Context, node: ast.For, iterator: str) -> Run:
-    assert isinstance(node.target, ast.Name)
+def _targets(context: Context, node: ast.For) -> tuple[str, ast.expr | None]:
+    """The loop's variable, and the names of what it carries."""
+    if not node.orelse:
+        match node.target:
+            case ast.Name(id=variable):
+                return variable, None
+            case ast.Tuple(elts=[ast.Name(id=variable), ast.Tuple() as carried]):
+                return variable, carried
+    raise context.refuse(
+        node,
+        f"`for {ast.unparse(node.target)} in {ast.unparse(node.iter)}` is not "
+        "interpreted",
+        help="use one simple loop variable, and no else",
+    )
+
+
+def _carry(context: Context, node: ast.For, carried: Carried, rounds: Run) -> Run:
+    """`rounds` with first values before them and results after them."""
+    adopt_results(context, node, carried)
+
+    def run(frame: Frame) -> None:
+        carried.start(frame)
+        rounds(frame)
+        carried.finish(frame)
+
+    return run
+
+
+def _read_body(
+    context: Context,
+    node: ast.For,
+    variable: str | None,
+    iterator: str,
+    carried: Carried | None,
+) -> Run:
     is_pipeline = iterator == "pl.pipeline"
     context.pipeline_depth += is_pipeline
     context.loop_depth += 1
     with context.scope.block():
-        context.scope.bind_loop_variable(node.target.id)
+        if variable is not None:
+            context.scope.bind_loop_variable(variable)
+        if carried is not None:
+            bind_carried(context, node, carried)
+            context.carried.append(carried)
         body = context.block(node.body)
+    if carried is not None:
+        context.carried.pop()
     context.loop_depth -= 1
     context.pipeline_depth -= is_pipeline
     return body
+
+
+def _read_while(context: Context, node: ast.For) -> Run:
+    """`for (a,) in pl.while_(init_values=(a0,)):`, with `pl.cond` in its first line."""
+    carried = read_carried(context, node, node.target)
+    if carried is None or node.orelse:
+        raise context.refuse(
+            node,
+            "`pl.while_` needs init_values, and no else",
+            help="write `for (x,) in pl.while_(init_values=(x0,)):`",
+        )
+    first = node.body[0]
+    if not isinstance(first, ast.Expr) or not is_call(context, first.value, "pl.cond"):
+        raise context.refuse(
+            node,
+            "the body of `pl.while_` does not start with `pl.cond`",
+            help="write `pl.cond(x < limit)` in its first line",
+        )
+    context.conditions.append(None)
+    body = _read_body(context, node, None, "pl.while_", carried)
+    condition = context.conditions.pop()
+    assert condition is not None
+    file = context.function.file
+
+    def rounds(frame: Frame) -> None:
+        while condition.run(frame):
+            frame.count_rounds(1, file, node.lineno)
+            body(frame)
+
+    return _carry(context, node, carried, rounds)
 
 
 def _iterator(context: Context, node: ast.For) -> tuple[str, ast.Call]:
@@ -66,7 +144,7 @@ def _iterator(context: Context, node: ast.For) -> tuple[str, ast.Call]:
     call = node.iter
     found = try_evaluate(context, call.func) if isinstance(call, ast.Call) else None
     if isinstance(call, ast.Call) and isinstance(found, Operation):
-        if found.name in _ITERATORS:
+        if found.name in (*_ITERATORS, "pl.while_"):
             return found.name, call
         raise context.refuse(
             node,
@@ -83,18 +161,28 @@ def _iterator(context: Context, node: ast.For) -> tuple[str, ast.Call]:
     )
 
 
+def _check_keywords(
+    context: Context, node: ast.For, iterator: str, call: ast.Call
+) -> None:
+    """Refuse keywords that the iterator does not have, or lacks."""
+    given = {keyword.arg for keyword in call.keywords}
+    allowed = _KEYWORDS.get(iterator, {"attrs", "init_values"})
+    for name in sorted(str(one) for one in given - allowed):
+        raise context.refuse(
+            node,
+            f"`{iterator}` with `{name}=` is not interpreted",
+            help="carry values by rebinding names that are bound before the loop",
+        )
+    if iterator == "pl.pipeline" and "stage" not in given:
+        raise context.refuse(
+            node, "`pl.pipeline` without `stage=`", help="give the number of stages"
+        )
+
+
 def _bounds(
     context: Context, node: ast.For, iterator: str, call: ast.Call
 ) -> tuple[Typed, Typed, Typed]:
     """Start, stop and step."""
-    allowed = _KEYWORDS.get(iterator, {"attrs"})
-    for keyword in call.keywords:
-        if keyword.arg not in allowed:
-            raise context.refuse(
-                node,
-                f"`{iterator}` with `{keyword.arg}=` is not interpreted",
-                help="carry values by rebinding names that are bound before the loop",
-            )
     given = [context.expression(one) for one in call.args]
     is_constant = all(isinstance(one.constant, int) for one in given)
     if not 1 <= len(given) <= 3 or not all(is_integer(one.type) for one in given):

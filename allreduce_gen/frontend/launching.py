@@ -12,6 +12,7 @@ from .machine import Frame
 from .parameters import bind_arguments
 from .program import Function, Kind
 from .standins import Direction
+from .types import OpenType
 
 _CALLABLE = {
     Kind.HOST: (Kind.ORCHESTRATION,),
@@ -24,6 +25,9 @@ _CALLABLE = {
 
 def read_function_call(context: Context, node: ast.Call, callee: Function) -> Typed:
     """A call of `callee`, with its arguments bound by position."""
+    if any(isinstance(one.type, OpenType) for one in callee.parameters):
+        given = [context.expression(one).type for one in node.args]
+        callee = context.specialise(callee, tuple(given))
     device = _check_call(context, node, callee)
     routine = context.routine(callee)
     bind = bind_arguments(context, node, callee)
@@ -97,7 +101,8 @@ def _dispatch(
         values = bind(frame)
         for value in values.values():
             if isinstance(value, View) and value.buffer.is_window:
-                frame.machine.pass_window(value.buffer)
+                frame.machine.pass_window(value.buffer, rank)
+        frame.machine.parts.setdefault(routine.function.name)
         result: View | None = routine.run(Frame(frame.machine, values, rank=rank))
         return result
 
@@ -109,16 +114,11 @@ def _launch(
 ) -> Run:
     """Run a kernel on every block of the rank."""
     del device
+    origin = context.origin(node)
 
     def run(frame: Frame) -> View | None:
         machine, rank, blocks = frame.machine, frame.rank, frame.blocks
-        if not machine.may_launch(rank, blocks):
-            raise context.refuse(
-                node,
-                f"rank {rank} launches several kernels, one of them on several blocks",
-                help="launch one kernel a call where pl.spmd is used: the order "
-                "between blocks of different kernels is not interpreted",
-            )
+        machine.start_launch(rank, blocks, origin)
         result: View | None = None
         for block in range(blocks):
             recorder = machine.recorder(rank, block)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from allreduce_gen.spec import DType
+
 from .annotations import read_function
-from .program import Function, Kind, Program
+from .program import Function, Kind, Program, bind_open_types
+from .refusals import refusal
 from .source import SourceFiles
 from .standins import Decorated
+from .types import TensorType
 
 
 class Library:
@@ -46,6 +50,31 @@ class Library:
                 if function.kind is Kind.HOST:
                     found[id(value)] = self._jit_program(function)
         return tuple(found.values())
+
+    def jit_program(
+        self,
+        decorated: Decorated,
+        shapes: Sequence[tuple[int, ...] | None],
+        dtypes: Sequence[DType | None],
+    ) -> Program:
+        """The program of a jit function for tensors of these shapes and types.
+
+        Only parameters whose annotation leaves the shape open look at them. Raises
+        CompileError AR703 where there are too few, or `decorated` is no host function.
+        """
+        host = self._read(decorated)
+        if host.kind is not Kind.HOST:
+            raise refusal(
+                host.file,
+                host.line,
+                f"{host.name} is called from outside, but is no host function",
+                help="call a `@pl.jit.host` function, which dispatches to ranks",
+            )
+        types = [
+            None if shape is None or dtype is None else TensorType(shape, dtype)
+            for shape, dtype in zip(shapes, dtypes, strict=True)
+        ]
+        return self._jit_program(bind_open_types(host, types))
 
     def _read(self, decorated: Decorated) -> Function:
         return read_function(decorated, self._sources, decorated.closure())

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import sys
 import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -12,6 +16,9 @@ from allreduce_gen.errors import AllReduceGenError, CompileError
 from .installing import installed
 from .library import Library
 from .program import Program
+from .refusals import NeedsScriptError
+from .runtime import Runtime
+from .session import Session
 from .source import SourceFiles, parse_source, read_source, unreadable
 from .standins import make_modules
 
@@ -51,6 +58,48 @@ def load_source(text: bytes, file: str, folder: Path) -> tuple[Program, ...]:
     return programs
 
 
+def execute_script(path: Path, arguments: Sequence[str], session: Session) -> None:
+    """Run the file at `path` as Python runs it, with `session` in pypto's place.
+
+    Its `__name__` is "__main__" and `arguments` are its command line. What it raises
+    is raised, SystemExit too.
+
+    Raises CompileError AR704 where the file cannot be read or is no Python.
+    """
+    file = str(path)
+    tree, code = parse_source(read_source(path), file)
+    module = ModuleType("__main__")
+    module.__dict__["__file__"] = file
+    command, sys.argv = sys.argv, [file, *arguments]
+    try:
+        with stand_in(session, path.resolve().parent, {"__main__": module}, file, tree):
+            exec(code, module.__dict__)
+    finally:
+        sys.argv = command
+
+
+@contextlib.contextmanager
+def stand_in(
+    session: Session,
+    folder: Path,
+    modules: Mapping[str, ModuleType] | None = None,
+    file: str = "<session>",
+    tree: ast.Module | None = None,
+) -> Iterator[None]:
+    """While it lasts, what is imported as pypto compiles and runs by `session`.
+
+    Imports look in `folder` first. `tree` is the content of `file` where it is known.
+    """
+    sources = SourceFiles()
+    if tree is not None:
+        sources.add(file, tree)
+    library = Library(file, sources)
+    runtime = Runtime(library, session)
+    made = make_modules(library.make_program, runtime) | dict(modules or {})
+    with installed(made, folder, takes_any=True):
+        yield
+
+
 def _execute(code: CodeType, module: ModuleType) -> None:
     """Run the file's module level. Raises CompileError AR704 for what it raises."""
     file = code.co_filename
@@ -71,7 +120,7 @@ def _execute(code: CodeType, module: ModuleType) -> None:
 
 
 def _no_program(file: str) -> CompileError:
-    return CompileError(
+    return NeedsScriptError(
         [
             diagnose(
                 codes.AR705,

@@ -22,6 +22,14 @@ class ContinueRound(Exception):
     """`continue`: the rest of the round is skipped."""
 
 
+class Returned(Exception):
+    """`return`: the function ends here with `value`."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
     """A `for` loop that has been read.
@@ -95,8 +103,10 @@ def _try_all_rounds(
         _run_body(loop, frame)
         _settle(loop, frame.values, carried, symbol)
         return tuple(recorder.events)
-    except NotAffineError:
+    except (NotAffineError, Returned) as error:
         recorder.num_events = num_events
+        if isinstance(error, Returned):  # some round ends the function
+            raise NotAffineError(symbol) from None
         raise
     finally:
         recorder.symbols.pop()

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from allreduce_gen.diagnostics import Code, Diagnostic, Location, diagnose
-from allreduce_gen.ir.events import Event, Notify, Tile, Wait
-from allreduce_gen.ir.memory import Buffer, Region, View
+from allreduce_gen.ir.events import (
+    Event,
+    Notify,
+    NotifyOp,
+    Origin,
+    Tile,
+    Wait,
+    WaitCmp,
+)
+from allreduce_gen.ir.memory import Buffer, BufferKind, Region, View
 from allreduce_gen.ir.trace import Agent
 from allreduce_gen.ir.widen import MAX_EVENTS
 from allreduce_gen.spec import DType
@@ -42,11 +51,21 @@ def _too_many(file: str, line: int | None) -> Exception:
 class Machine:
     """All ranks of one call. Agents come into being when a kernel is launched.
 
-    `windows` are the buffers passed to kernels, `allocated` the lines of all buffers.
+    `windows` are the buffers passed to kernels, `allocated` the lines of all buffers,
+    `scratch` the host's own tensors, `parts` the functions dispatched. `groups` has,
+    for each window, the ranks that it is dispatched to: peers of it count in those.
     """
 
-    def __init__(self, num_ranks: int) -> None:
+    def __init__(
+        self, num_ranks: int, groups: Mapping[str, set[int]] | None = None
+    ) -> None:
         self.num_ranks = num_ranks
+        self.groups: dict[str, set[int]] = {}
+        self._members = {
+            name: tuple(sorted(ranks)) for name, ranks in (groups or {}).items()
+        }
+        self.scratch: dict[str, Buffer] = {}
+        self.parts: dict[str, None] = {}
         self.windows: dict[str, Buffer] = {}
         self.allocated: dict[str, int] = {}
         self.agents: dict[tuple[int, int], Recorder] = {}
@@ -59,15 +78,49 @@ class Machine:
         """What was found beside the events, once for each line."""
         return tuple(self._findings.values())
 
-    def pass_window(self, buffer: Buffer) -> None:
-        """A dispatch passes a window of `buffer`: first passes give the order."""
+    def pass_window(self, buffer: Buffer, rank: int) -> None:
+        """A dispatch to `rank` passes a window: first passes give the order."""
         self.windows.setdefault(buffer.name, buffer)
+        self.groups.setdefault(buffer.name, set()).add(rank)
 
-    def may_launch(self, rank: int, blocks: int) -> bool:
-        """Count a launch; False where the rank mixes it with others on many blocks."""
-        launches = self._launches.setdefault(rank, [])
-        launches.append(blocks)
-        return len(launches) == 1 or max(launches) == 1
+    @property
+    def has_groups(self) -> bool:
+        """Whether some window is dispatched to a part of the ranks only."""
+        return any(len(ranks) != self.num_ranks for ranks in self.groups.values())
+
+    def members(self, buffer: Buffer) -> tuple[int, ...] | range:
+        """The ranks that share `buffer`, in the order in which peers count."""
+        return self._members.get(buffer.name, range(self.num_ranks))
+
+    def peer_of(self, buffer: Buffer, peer: int) -> int:
+        """The rank that `peer` means in the group of `buffer`."""
+        members = self._members.get(buffer.name)
+        if members is None:
+            return peer
+        return members[peer] if 0 <= peer < len(members) else self.num_ranks
+
+    def start_launch(self, rank: int, blocks: int, origin: Origin) -> None:
+        """A kernel starts on `rank`, after the one that was launched there before.
+
+        Where one of them has several blocks, all of the first raise a slot of their
+        own rank, on which all of the second wait.
+        """
+        before = self._launches.setdefault(rank, [])
+        before.append(blocks)
+        if len(before) == 1 or max(before[-2:]) == 1:
+            return
+        slot = _launch_slot(len(before) - 1)
+        self.windows.setdefault(slot.view.buffer.name, slot.view.buffer)
+        for block in range(before[-2]):
+            self.recorder(rank, block).emit(
+                Notify(
+                    peer=rank, slot=slot, value=1, op=NotifyOp.ATOMIC_ADD, origin=origin
+                )
+            )
+        for block in range(blocks):
+            self.recorder(rank, block).emit(
+                Wait(slot=slot, expected=before[-2], cmp=WaitCmp.GE, origin=origin)
+            )
 
     def recorder(self, rank: int, block: int) -> Recorder:
         """The agent of `block` on `rank`."""
@@ -90,6 +143,15 @@ class Machine:
                 location=Location(file=file, line=line, rank=rank),
             ),
         )
+
+
+def _launch_slot(number: int) -> Region:
+    """The slot that orders launch `number` of a rank, from 0, behind the one before."""
+    buffer = Buffer(
+        name=f"launch_{number}", kind=BufferKind.WINDOW, nbytes=DType.INT32.nbytes
+    )
+    view = View(name=buffer.name, buffer=buffer, shape=(1,), dtype=DType.INT32)
+    return Region(view=view, offsets=(0,), shape=(1,))
 
 
 class Recorder:

@@ -12,15 +12,16 @@ from allreduce_gen.ir.expr import truncating_div, truncating_mod
 from .affine import compare, concrete
 from .closures import can_fold, outer_value, try_evaluate
 from .context import Context, Run, Typed, constant
+from .loaded import FromMemoryError, combine
 from .machine import Frame
 from .modulo import read_division
 from .refusals import REFUSED_OPERATORS
 from .types import BOOL, INDEX, ScalarType, StaticType, TileType, format_type
 
-_EXACT: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
+_EXACT: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Add: ("+", operator.add),
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
 }
 _SHIFT: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.LShift: operator.lshift,
@@ -57,7 +58,7 @@ def read_binary(context: Context, node: ast.BinOp) -> Typed:
     left, right = context.expression(node.left), context.expression(node.right)
     type_ = promote(context, node, left, right)
     if op in _EXACT:
-        return Typed(type_, _apply(_EXACT[op], left.run, right.run))
+        return Typed(type_, _apply(*_EXACT[op], left.run, right.run))
     if op in _SHIFT:
         return Typed(type_, _shift(context, node, _SHIFT[op], left.run, right.run))
     return Typed(type_, read_division(context, node, left, right, _DIVIDE[op]))
@@ -90,8 +91,15 @@ def is_integer(type_: StaticType) -> bool:
     return isinstance(type_, ScalarType) and type_.is_integer
 
 
-def _apply(op: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
-    return lambda frame: op(left(frame), right(frame))
+def _apply(symbol: str, op: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
+    def run(frame: Frame) -> Any:
+        one, other = left(frame), right(frame)
+        try:
+            return op(one, other)
+        except FromMemoryError:
+            return combine(frame, symbol, one, other)
+
+    return run
 
 
 def _shift(

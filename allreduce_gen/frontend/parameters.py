@@ -76,7 +76,9 @@ def _fits(typed: Typed, parameter: Parameter) -> bool:
     wanted, given = parameter.type, typed.type
     if isinstance(wanted, ScalarType):
         return given == wanted or (is_integer(given) and is_integer(wanted))
-    if not isinstance(given, TensorType) or given.dtype is not wanted.dtype:
+    if not isinstance(given, TensorType) or not isinstance(wanted, TensorType):
+        return False
+    if given.dtype is not wanted.dtype:
         return False
     if wanted.is_window and not given.is_window:
         return False

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .refusals import refusal
 from .standins import Direction
-from .types import ScalarType, TensorType
+from .types import OpenType, ScalarType, StaticType, TensorType
 
 
 class Kind(enum.Enum):
@@ -27,7 +28,7 @@ class Parameter:
     """One parameter as annotated. For a tensor, `direction` is In, Out or InOut."""
 
     name: str
-    type: TensorType | ScalarType
+    type: TensorType | ScalarType | OpenType
     direction: Direction
     line: int
 
@@ -49,6 +50,37 @@ class Function:
     closure: Mapping[str, Any] = field(repr=False)
     declares_result: bool = False
     position: int | None = None
+
+
+def bind_open_types(function: Function, given: Sequence[StaticType | None]) -> Function:
+    """`function` with the types of its arguments where its own leave them open.
+
+    Raises CompileError AR703 where an open parameter gets no tensor.
+    """
+    if not any(isinstance(one.type, OpenType) for one in function.parameters):
+        return function
+    types = [*given, *(None for _ in function.parameters)]
+    pairs = zip(function.parameters, types, strict=False)
+    bound = tuple(_bind_open(function, one, type_) for one, type_ in pairs)
+    return dataclasses.replace(function, parameters=bound)
+
+
+def _bind_open(
+    function: Function, parameter: Parameter, given: StaticType | None
+) -> Parameter:
+    if not isinstance(parameter.type, OpenType):
+        return parameter
+    if not isinstance(given, TensorType):
+        raise refusal(
+            function.file,
+            parameter.line,
+            f"{parameter.name} of {function.name} has no shape until it gets a tensor",
+            help="annotate it: `pl.Tensor[[rows, columns], dtype]`, or pass a tensor",
+        )
+    is_window = parameter.type.is_window
+    return dataclasses.replace(
+        parameter, type=dataclasses.replace(given, is_window=is_window)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -19,6 +19,10 @@ def refusal(file: str, line: int | None, message: str, *, help: str) -> CompileE
     return CompileError([diagnose(codes.AR703, message, help=help, location=location)])
 
 
+class NeedsScriptError(CompileError):
+    """The file has no program before it is run as a script, or runs one by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """A construct that has no meaning in a kernel, and what does its work there."""

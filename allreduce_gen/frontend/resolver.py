@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from .context import Context, Routine, Run, Typed
 from .dispatch import read_call
 from .expressions import read_expression
+from .loops import Returned
 from .machine import Frame
-from .program import Function, Program
+from .program import Function, Program, bind_open_types
 from .statements import read_block
-from .types import NoneType
+from .types import NoneType, StaticType
 
 
 class Resolver(Context):
@@ -40,6 +41,14 @@ class Resolver(Context):
         """Read another function, once for all its callers."""
         return read_routine(self.program, function, self._routines)
 
+    def specialise(self, function: Function, given: tuple[StaticType, ...]) -> Function:
+        """`function` for arguments of these types, the same one for the same types."""
+        bound = bind_open_types(function, given)
+        for known in self._routines:
+            if known.body is bound.body and known.parameters == bound.parameters:
+                return known
+        return bound
+
 
 def read_routine(
     program: Program, function: Function, routines: dict[Function, Routine | None]
@@ -62,25 +71,17 @@ def _read(context: Context) -> Routine:
     function = context.function
     for parameter in function.parameters:
         context.scope.bind(parameter.name, parameter.type)
-    *body, last = function.body
-    has_result = isinstance(last, ast.Return) and last.value is not None
-    if function.declares_result and not has_result:
-        raise context.refuse(
-            last,
-            f"{function.name} declares a result and returns none",
-            help="return the stored tensor, or leave the `->` annotation out",
-        )
-    if not isinstance(last, ast.Return):
-        return Routine(
-            function=function, result=NoneType(), run=context.block(function.body)
-        )
-    run = context.block(body)
-    if last.value is None:
-        return Routine(function=function, result=NoneType(), run=run)
-    result = context.expression(last.value)
+    run = context.block(function.body)
+    results = context.results
+    type_ = results[-1].type if results else NoneType()
+    if not results:
+        return Routine(function=function, result=type_, run=run)
 
     def run_and_return(frame: Frame) -> object:
-        run(frame)
-        return result.run(frame)
+        try:
+            run(frame)
+        except Returned as end:
+            return end.value
+        return None
 
-    return Routine(function=function, result=result.type, run=run_and_return)
+    return Routine(function=function, result=type_, run=run_and_return)

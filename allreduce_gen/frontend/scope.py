@@ -24,6 +24,8 @@ class Scope:
         self._path: Path = ()
         self._blocks = 0
         self.loop_variables: set[str] = set()
+        self.roots: dict[str, str | None] = {}
+        """For names of tensors, whose memory they are, where the text shows it."""
         self.given_away: dict[str, int] = {}
         """Names passed as Out or InOut and not bound since, with the line."""
 

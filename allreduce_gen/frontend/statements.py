@@ -3,26 +3,71 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Sequence
 
 from .bindings import read_annotated, read_assignment
 from .branches import read_if, read_while, read_with
-from .context import Context, Run
+from .carrying import is_yield, read_yield
+from .context import Context, Run, Typed
 from .iteration import read_for
+from .loaded import FromMemoryError
 from .loops import ContinueRound, run_all
 from .machine import Frame
+from .program import Program
 from .refusals import REFUSED_STATEMENTS
+from .returning import read_return
+from .types import TileType
 
 
 def read_block(context: Context, body: Sequence[ast.stmt]) -> Run:
     """Statements one after another."""
-    runs = [_read_statement(context, statement) for statement in body]
-    return run_all(run for run in runs if run is not None)
+    runs = []
+    for statement in body:
+        run = _read_statement(context, statement)
+        if run is not None:
+            reads = reads_memory(context.program)
+            runs.append(_guarded(context, statement, run) if reads else run)
+    return run_all(runs)
+
+
+@functools.lru_cache(maxsize=64)
+def reads_memory(program: Program) -> bool:
+    """Whether some function of `program` reads scalars from memory."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "read"
+        for function in program.functions
+        for statement in function.body
+        for node in ast.walk(statement)
+    )
+
+
+def _guarded(context: Context, node: ast.stmt, run: Run) -> Run:
+    """`run`, refused where it needs a number that only memory knows."""
+    text = ast.unparse(node).splitlines()[0]
+
+    def guarded(frame: Frame) -> None:
+        try:
+            run(frame)
+        except FromMemoryError:
+            raise context.refuse(
+                node,
+                f"`{text}` depends on a scalar that is read from memory",
+                help="such scalars may be cast, added, multiplied and written: pass "
+                "what decides offsets, bounds, peers and conditions as an argument",
+            ) from None
+
+    return guarded
 
 
 def _read_statement(context: Context, node: ast.stmt) -> Run | None:
     """A statement, or None where it does nothing."""
     match node:
+        case ast.Assign(targets=[target]) if is_yield(context, node.value):
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            return read_yield(context, node, parts, node.value)
+        case ast.Expr() if is_yield(context, node.value):
+            return read_yield(context, node, (), node.value)
         case ast.Assign():
             return read_assignment(context, node)
         case ast.AnnAssign():
@@ -42,11 +87,7 @@ def _read_statement(context: Context, node: ast.stmt) -> Run | None:
         case ast.Pass():
             return None
         case ast.Return():
-            raise context.refuse(
-                node,
-                "a return before the end of the function",
-                help="return once, as the last statement",
-            )
+            return read_return(context, node)
     raise refused_statement(context, node)
 
 
@@ -66,7 +107,18 @@ def _read_effect(context: Context, node: ast.Expr) -> Run | None:
     """A call made for its effect, or text that says something to the reader."""
     if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
         return None
-    return context.expression(node.value).run
+    typed = context.expression(node.value)
+    if isinstance(node.value, ast.Call) and _is_unused_load(typed):
+        raise context.refuse(
+            node,
+            f"`{ast.unparse(node)}` loads a tile that nobody uses",
+            help="bind it to a name, or remove it",
+        )
+    return typed.run
+
+
+def _is_unused_load(typed: Typed) -> bool:
+    return isinstance(typed.type, TileType) and typed.is_load
 
 
 def _skip_rest(_: Frame) -> None:

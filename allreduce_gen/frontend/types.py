@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from allreduce_gen.spec import DType
@@ -10,9 +11,15 @@ from allreduce_gen.spec import DType
 
 @dataclass(frozen=True, slots=True)
 class Dynamic:
-    """A dimension that `pl.dynamic` names: known only from the tensor passed."""
+    """A dimension that `pl.dynamic` names: known only from the tensor passed.
+
+    `extent` computes it of other dimensions, by name, and gives None where it cannot.
+    """
 
     name: str
+    extent: Callable[[Mapping[str, int]], int | None] = field(
+        default=lambda _: None, compare=False
+    )
 
 
 Dim: TypeAlias = int | Dynamic
@@ -62,11 +69,20 @@ class TensorType:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenType:
+    """A parameter's tensor whose shape and element type come with the call."""
+
+    is_window: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TileType:
     """On-chip data.
 
     A `valid` extent that is no constant is kept as the text of its expression.
-    `memory` is Vec, or None for what comes from a peer: pypto places that later.
+    `memory` is Vec, None for what comes from a peer (pypto places that later), or DDR
+    for what tensor operations compute: it is a tensor to pypto, and never leaves the
+    chip.
     """
 
     shape: tuple[int, ...]
@@ -98,7 +114,14 @@ class NoneType:
 
 
 StaticType: TypeAlias = (
-    ScalarType | TensorType | TileType | ContextType | BufferType | TupleType | NoneType
+    ScalarType
+    | TensorType
+    | OpenType
+    | TileType
+    | ContextType
+    | BufferType
+    | TupleType
+    | NoneType
 )
 
 
@@ -110,6 +133,8 @@ def format_type(type_: StaticType) -> str:
         case TensorType(shape, dtype, is_window):
             word = "pld.DistributedTensor" if is_window else "pl.Tensor"
             return f"{word}[{_dims(shape)}, pl.{dtype.name}]"
+        case OpenType(is_window):
+            return "pld.DistributedTensor" if is_window else "pl.Tensor"
         case TileType(shape, valid, dtype, memory):
             cut = "" if valid == shape else f", valid_shape={_dims(valid)}"
             place = "" if memory is None else f", pl.Mem.{memory}"

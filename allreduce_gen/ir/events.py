@@ -56,7 +56,7 @@ class Tile:
     """On-chip data, defined once. `id` is unique within its agent.
 
     `valid` is the part that loads fill and stores write; it is `shape` unless a program
-    cuts it.
+    cuts it. A tile of shape () is a scalar: it is in a register, and takes no room.
     """
 
     id: int
@@ -67,6 +67,10 @@ class Tile:
     @property
     def is_cut(self) -> bool:
         return self.valid != self.shape
+
+    @property
+    def is_scalar(self) -> bool:
+        return not self.shape
 
 
 _ORIGIN = field(default=Origin(), compare=False)
@@ -89,6 +93,16 @@ class Store:
     region: Region
     atomic: bool = False
     origin: Origin = _ORIGIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read(Load):
+    """Load one element into a scalar. What holds for a load holds for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write(Store):
+    """Store a scalar to one element. What holds for a store holds for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,8 +211,8 @@ class Repeat:
 
 
 Event: TypeAlias = (
-    Load
-    | Store
+    Load  # a Read, too
+    | Store  # a Write, too
     | RemoteLoad
     | RemoteStore
     | Combine

@@ -214,7 +214,8 @@ class _Expander:
             if step.conversion is not None:
                 tile, cast = self._cast(tile, step.conversion.target)
                 yield cast
-            yield self._store(step.target, tile, piece)
+            for _ in self._peers(step.targets):
+                yield self._store(step.target, tile, piece)
 
         return body
 

@@ -125,6 +125,10 @@ def _binary(op: str, left: object, right: Expr | int) -> Expr:
     """`left op right`, where adding nothing and multiplying by one leave no trace."""
     assert isinstance(left, Const | Name | Binary | Minimum)
     right = as_expr(right)
+    if op == "+" and isinstance(left, Const) and isinstance(right, Const):
+        return Const(left.value + right.value)
+    if op == "+" and isinstance(right, Binary) and right.op == "+":
+        return left + right.left + right.right
     if (op, left) in (("+", ZERO), ("*", ONE)):
         return right
     if (op, right) in (("+", ZERO), ("*", ONE)):
@@ -165,7 +169,9 @@ def _format(expr: Expr, outer: int) -> str:
             return f"pl.min({_format(left, 0)}, {_format(right, 0)})"
         case Binary(op, left, right):
             level = _PRECEDENCE.get(op, _PRODUCT)
-            text = f"{_format(left, level)} {op} {_format(right, level + 1)}"
+            shifts = op in ("<<", ">>")  # by a sum: clearer in parentheses
+            inner = _PRODUCT + 1 if shifts else level + 1
+            text = f"{_format(left, level)} {op} {_format(right, inner)}"
             return f"({text})" if level < outer else text
         case _:
             assert_never(expr)

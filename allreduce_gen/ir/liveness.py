@@ -99,7 +99,7 @@ def _lifetimes(events: tuple[Event, ...]) -> list[_Lifetime]:
                 end = max(known.end, _last_use(known, number, loops))
                 found[owner] = known._replace(end=end)
         made = tile_defined(event)
-        if made is None or made.id in owners:
+        if made is None or made.is_scalar or made.id in owners:
             continue
         if isinstance(event, Reshape) and event.source.id in owners:
             owners[made.id] = owners[event.source.id]

@@ -116,8 +116,8 @@ def _step_rows(step: Step, depth: int = 0) -> Iterator[tuple[str, str]]:
     if isinstance(step, Block):
         lines += _block_head(step)
     else:
-        if isinstance(step.peers, PeerLoop):
-            lines.append(_loop(step.peers))
+        loops = (step.peers, step.targets if isinstance(step, Move) else None)
+        lines += [_loop(loop) for loop in loops if isinstance(loop, PeerLoop)]
         lines.append(_action(step))
     for number, line in enumerate(lines):
         yield "" if number else step.name, f"{'    ' * (depth + number)}{line}"

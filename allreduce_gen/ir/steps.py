@@ -16,7 +16,6 @@ from allreduce_gen.spec import DType, ReduceOp
 from .constants import Factor
 from .expr import ONE, ZERO, Expr, Name
 
-
 INPUT, OUTPUT = "x", "y"
 """The kernel's arguments: a rank's elements, and where the result goes."""
 
@@ -50,12 +49,22 @@ class PeerLoop:
     stop: Expr
     var: str = "step"
 
+    @property
+    def rank(self) -> Expr:
+        """The peer in turn, as the loop's body calls it."""
+        return Name(self.name)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnePeer:
     """The one rank that a step deals with."""
 
     peer: Expr
+
+    @property
+    def rank(self) -> Expr:
+        """The peer, as the step calls it."""
+        return self.peer
 
 
 Peers: TypeAlias = PeerLoop | OnePeer
@@ -155,7 +164,7 @@ class Move(StepBase):
     """Copy a span from one place to another, tile by tile, once for each peer.
 
     On the way elements are multiplied by `scale`, then change their type, where these
-    are given.
+    are given. A tile is stored once for each of `targets`, where these are given.
     """
 
     source: Place
@@ -163,6 +172,7 @@ class Move(StepBase):
     span: Span
     tile_name: str
     peers: Peers | None = None
+    targets: Peers | None = None
     scale: Factor | None = None
     conversion: Conversion | None = None
 

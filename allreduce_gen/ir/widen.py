@@ -118,7 +118,7 @@ def _tiled_dim(region: Region) -> int | None:
 
 
 def _is_self_contained(body: tuple[Event, ...]) -> bool:
-    """Whether every tile is whole and is made in the body before it is used."""
+    """Whether all tiles are whole, no scalars, and made in the body before use."""
     made: set[Tile] = set()
     for event in body:
         if isinstance(event, Notify | Wait):
@@ -129,7 +129,7 @@ def _is_self_contained(body: tuple[Event, ...]) -> bool:
             return False
         tile = tile_defined(event)
         if tile is not None:
-            if tile.is_cut:
+            if tile.is_cut or tile.is_scalar:
                 return False
             made.add(tile)
     return True

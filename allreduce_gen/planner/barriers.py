@@ -34,7 +34,8 @@ from .teams import WORLD, Team
 MOST_ALL_PEER = 16
 """Ranks up to which `auto` lets everybody notify everybody."""
 
-_AHEAD, _BEHIND, _STEP = Name("ahead"), Name("behind"), Name("step")
+_AHEAD, _BEHIND = Name("ahead"), Name("behind")
+_REACH, _STEP = Name("reach"), Name("step")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,19 @@ def make_barrier(
     pair = _notify_and_wait(spec, row, name, team.others(), team.others())
     clear = _clear(spec, row, name, team.others()) if clears else ()
     return Barrier(steps=(*pair, *clear))
+
+
+def exit_rows(spec: AllReduceSpec) -> dict[str, int]:
+    """The signal row of a last barrier, where windows persist."""
+    return {"done": 1} if spec.reuse is not Reuse.ONCE else {}
+
+
+def make_exit(spec: AllReduceSpec, rows: tuple[SignalRow, ...]) -> Barrier:
+    """The last barrier, where `rows` has one for it: windows may be written again."""
+    for row in rows:
+        if row.name == "ROW_DONE":
+            return make_barrier(spec, row)
+    return Barrier(steps=())
 
 
 def uses_dissemination(spec: AllReduceSpec, members: int) -> bool:
@@ -142,10 +156,9 @@ def _dissemination(
         rounds=Name(rounds.name),
         var=_STEP.name,
         bindings=(
-            Binding(name=_AHEAD.name, value=team.around(ONE << _STEP)),
-            Binding(
-                name=_BEHIND.name, value=team.around((team.size - 1) * (ONE << _STEP))
-            ),
+            Binding(name=_REACH.name, value=ONE << _STEP),
+            Binding(name=_AHEAD.name, value=team.around(_REACH)),
+            Binding(name=_BEHIND.name, value=team.around((team.size - 1) * _REACH)),
         ),
         body=(
             *_notify_and_wait(spec, row, name, OnePeer(peer=_AHEAD), behind),

@@ -46,12 +46,13 @@ class Grid:
         """Whether some chunk holds no element."""
         return (self.parts - 1) * self.chunk.value >= self.size.value
 
-    def span(self, chunks: Expr = ONE) -> Span:
-        """`chunks` consecutive chunks."""
+    def span(self, chunks: Expr = ONE, *, limited: bool = False) -> Span:
+        """`chunks` consecutive chunks; where `limited`, only what the vector holds."""
+        limit = Name(self.size.name) if limited and self.is_ragged else None
         if self.tile is None or self.tiles is None:
-            return Span(tile=Name(self.chunk.name), num_tiles=chunks)
+            return Span(tile=Name(self.chunk.name), num_tiles=chunks, limit=limit)
         tiles = chunks * Name(self.tiles.name)
-        return Span(tile=Name(self.tile.name), num_tiles=tiles)
+        return Span(tile=Name(self.tile.name), num_tiles=tiles, limit=limit)
 
     def holds_elements(self, start: Expr) -> Expr | None:
         """The guard of what is done to the chunk at `start`, where some are empty."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from allreduce_gen.ir.constants import Factor
+from allreduce_gen.ir.expr import Expr
 from allreduce_gen.ir.steps import Peers, Phase, Place, Reduce, Span
 from allreduce_gen.spec import AllReduceSpec, ReduceOp
 
@@ -30,11 +31,13 @@ def combine_partials(
     target: Place,
     span: Span,
     peers: Peers,
+    guard: Expr | None = None,
 ) -> Reduce:
     """Combine what windows hold in the accumulator's type, and keep it in that."""
     return Reduce(
         name=name,
         phase=phase,
+        guard=guard,
         own=own,
         contribution=contribution,
         target=target,

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from allreduce_gen.diagnostics import Diagnostic, codes, diagnose
 from allreduce_gen.spec import Accumulate, AllReduceSpec
 from allreduce_gen.targets import MAX_RANKS, PLATFORMS, Target, aligned_elems
+
+from .option_rules import check_options
+
+_MAX_BECAUSE = 72
+"""Characters of a reason that fit on one line of a kernel's docstring."""
 
 
 def check_spec(spec: AllReduceSpec) -> Iterator[Diagnostic]:
@@ -24,6 +30,9 @@ def check_spec(spec: AllReduceSpec) -> Iterator[Diagnostic]:
         return
     yield from _check_arithmetic(spec, target)
     yield from _check_tile(spec)
+    if spec.num_ranks > 1:
+        yield from check_options(spec)
+    yield from _check_because(spec)
 
 
 def _check_ranks(spec: AllReduceSpec) -> Iterator[Diagnostic]:
@@ -100,4 +109,15 @@ def _check_tile(spec: AllReduceSpec) -> Iterator[Diagnostic]:
             codes.AR107,
             f"a tile of {spec.tile} elements; it holds at least 1",
             help="give --tile a positive number of elements, or leave it out",
+        )
+
+
+def _check_because(spec: AllReduceSpec) -> Iterator[Diagnostic]:
+    """The reason stands in a docstring, inside a command line for a shell."""
+    if len(spec.because) > _MAX_BECAUSE or re.search(r'[^ -~]|["\\$`!]', spec.because):
+        yield diagnose(
+            codes.AR107,
+            f"the reason {spec.because!r} does not fit into a docstring",
+            help=f"give --because at most {_MAX_BECAUSE} printable ASCII characters, "
+            'without " $ ` ! and backslashes',
         )

@@ -21,7 +21,7 @@ from __future__ import annotations
 from allreduce_gen.ir.expr import MY_RANK, ONE, ZERO, Name
 from allreduce_gen.ir.plan import Plan, Window
 from allreduce_gen.ir.steps import Binding, Move, Phase, Place, Reduce
-from allreduce_gen.spec import AllReduceSpec, Order, Reuse
+from allreduce_gen.spec import AllReduceSpec, Order, Reuse, Transfer
 
 from .assembling import assemble
 from .barriers import clear_slots, make_barrier
@@ -30,6 +30,7 @@ from .reducing import scale_of
 from .rows import allot_rows
 from .teams import WORLD, in_order
 from .tiling import Tiling, choose_tile, reduce_bytes, split, split_exact
+from .two_phase_push import plan_two_phase_push
 
 _MY_CHUNK = Name("my_chunk")
 _OWNER = Name("owner")
@@ -37,7 +38,9 @@ _CHUNK = Name("CHUNK")
 
 
 def plan_two_phase(spec: AllReduceSpec) -> Plan:
-    """Stage in, barrier, reduce-scatter, barrier, all-gather."""
+    """Stage in, barrier, reduce-scatter, barrier, all-gather; or all that pushed."""
+    if spec.transfer is Transfer.PUSH:
+        return plan_two_phase_push(spec)
     chunking = cut(spec, spec.num_ranks)
     tile = choose_tile(spec, reduce_bytes(spec))
     staging = split_exact(spec, chunking.size, chunking.width, tile)
@@ -104,15 +107,16 @@ def _reduce_scatter(
     spec: AllReduceSpec, chunking: Chunking, tiling: Tiling, result: str
 ) -> Reduce:
     ascending = spec.order is Order.ASCENDING
+    peers = in_order(spec, "peer", 1) if ascending else WORLD.others()
     return Reduce(
         name="reduce_scatter",
         phase=Phase.REDUCE_SCATTER,
         guard=Name("SIZE") > _MY_CHUNK if chunking.has_idle_owners else None,
         own=Place(window="data", at=_MY_CHUNK, peer=ZERO if ascending else None),
-        contribution=Place(window="data", at=_MY_CHUNK, peer=Name("peer")),
+        contribution=Place(window="data", at=_MY_CHUNK, peer=peers.rank),
         target=Place(window=result, at=_MY_CHUNK),
         span=tiling.span,
-        peers=in_order(spec, "peer", 1) if ascending else WORLD.others(),
+        peers=peers,
         op=spec.op,
         dtype=spec.dtype,
         accumulator=spec.accumulator,

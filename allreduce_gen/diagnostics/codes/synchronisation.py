@@ -25,8 +25,8 @@ for step in pl.range(1, NUM_RANKS):
 AR302 = Code(
     id="AR302",
     name="notify-never-awaited",
-    what="No wait reads a slot that a peer raises. (Notifies to oneself are left "
-    "out: they reset slots.)",
+    what="No wait needs a notify: none reads the slot, or none wants as much as all "
+    "notifies add up to. (Notifies to oneself are left out: they reset slots.)",
     why="The signal orders nothing. Either it is dead traffic, or the wait that it was "
     "meant for is missing or looks at another slot.",
     example="""\

@@ -34,13 +34,28 @@ def explain(trace: Trace, finding: Race | Deadlock) -> tuple[str, ...]:
             assert_never(finding)
 
 
+def simplify(trace: Trace, finding: Race | Deadlock) -> Order:
+    """The execution of `finding` in fewer, longer stretches; it leads there as well."""
+    programs = read_trace(trace)
+    search = Search(programs, budget=0)
+    match finding:
+        case Race(first=first, second=second, order=order):
+            one, _ = _find_access(programs, first)
+            other, _ = _find_access(programs, second)
+            return _regroup(_shorten(order, (one, other), search), search)
+        case Deadlock(order=order):
+            return _regroup(order, search)
+        case _:
+            assert_never(finding)
+
+
 def _explain_race(
     programs: Sequence[Program], search: Search, race: Race
 ) -> tuple[str, ...]:
     (one, first), (other, second) = (
         _find_access(programs, event) for event in (race.first, race.second)
     )
-    order = _shorten(race.order, (one, other), search)
+    order = _regroup(_shorten(race.order, (one, other), search), search)
     places = " and ".join(
         _place(programs[number], access.index, access.event)
         for number, access in ((one, first), (other, second))
@@ -49,7 +64,7 @@ def _explain_race(
     where = format_region(first.event.region)
     memory = where if owner is None else f"{where} of rank {owner}"
     meeting = f"then {places} may come in either order, on {memory}"
-    return (*_run_lines(programs, _regroup(order, search)), meeting)
+    return (*_run_lines(programs, order), meeting)
 
 
 def _find_access(programs: Sequence[Program], event: EventId) -> tuple[int, Access]:

@@ -29,6 +29,7 @@ class Search:
         self._programs = programs
         self._budget = budget
         self.num_states = 0
+        self._with_held: dict[tuple[int, int], Places] = {}
         self._slots = {
             slot: number
             for number, slot in enumerate(
@@ -69,6 +70,25 @@ class Search:
                     came_from[after] = state, agent
                     stack.append(after)
         return None
+
+    def furthest_with(self, agent: int, place: int) -> Places:
+        """How far each agent gets in any execution in which `agent` stops at `place`.
+
+        Raises BudgetSpentError.
+        """
+        known = self._with_held.get((agent, place))
+        if known is None:
+            limits = (*self.ends[:agent], place, *self.ends[agent + 1 :])
+            highest = list(self.start[0])
+
+            def note(places: Places, is_stuck: bool) -> bool:
+                if is_stuck:
+                    highest[:] = map(max, highest, places)
+                return False
+
+            self.find(limits, note)
+            known = self._with_held[agent, place] = tuple(highest)
+        return known
 
     def replay(self, order: Order) -> State | None:
         """The state after `order`, or None where a wait in it would block."""
@@ -127,14 +147,55 @@ class Search:
         return passed, values
 
     def _commutes_with_others(self, state: State, agent: int, limits: Places) -> bool:
+        """Whether the next step of `agent` commutes with all that others may do first.
+
+        What they cannot get to while `agent` stands still does not come first.
+        """
         places, values = state
         sync = self._programs[agent].syncs[places[agent]]
         number = self._slots[sync.slot]
-        return all(
-            commutes(sync.event, other.event, values[number])
+        against = [
+            (user, place)
             for user, place, other in self._users[number]
-            if user != agent and places[user] <= place < limits[user]
-        )
+            if user != agent
+            and places[user] <= place < limits[user]
+            and not commutes(sync.event, other.event, values[number])
+        ]
+        if not against:
+            return True
+        held = (*limits[:agent], places[agent], *limits[agent + 1 :])
+        furthest = self._furthest(state, held)
+        return all(place >= furthest[user] for user, place in against)
+
+    def _furthest(self, state: State, limits: Places) -> list[int]:
+        """Places that no agent gets past from `state`, whatever is lowered meanwhile.
+
+        Slots are taken to hold the most that anybody may have made of them.
+        """
+        places, highest = list(state[0]), list(state[1])
+        goes_on = True
+        while goes_on:
+            goes_on = False
+            for agent, program in enumerate(self._programs):
+                while places[agent] < limits[agent]:
+                    sync = program.syncs[places[agent]]
+                    if not _may_pass(sync, highest, self._slots[sync.slot]):
+                        break
+                    places[agent] += 1
+                    goes_on = True
+        return places
+
+
+def _may_pass(sync: Sync, highest: list[int], number: int) -> bool:
+    """Whether the signal may happen; a notify raises what its slot may hold."""
+    match sync.event:
+        case Wait(expected=expected):
+            return highest[number] >= expected
+        case Notify(op=NotifyOp.SET, value=value):
+            highest[number] = max(highest[number], value)
+        case Notify(value=value):
+            highest[number] += max(value, 0)
+    return True
 
 
 def _trace_back(

@@ -1,4 +1,4 @@
-"""Host memory as one rank's process has it: the parts that its events touch, no more."""
+"""Host memory as one rank's process has it: the parts that its events touch."""
 
 from __future__ import annotations
 

@@ -55,6 +55,7 @@ class RemotePort:
             return self._host.read(region)
         dtype = region.view.dtype
         if owner == self._windows.rank:
+            self._windows.flush(name, owner)
             return decode(box(self._windows.own(name), region), dtype)
         packed = self._fetch(name, owner, region)
         return decode(packed.view(memory_dtype(dtype)), dtype).reshape(region.shape)
@@ -72,6 +73,7 @@ class RemotePort:
         elif write.atomic:
             self._add(name, owner, write)
         elif owner == self._windows.rank:
+            self._windows.flush(name, owner)
             apply(write, self._windows.own(name))
         else:
             self._put(name, owner, write.region, write.values)
@@ -101,9 +103,7 @@ class RemotePort:
         self._windows.synchronise()
         packed = self._fetch(name, owner, region)
         before = decode(packed.view(memory_dtype(dtype)), dtype).reshape(region.shape)
-        self._put(
-            name, owner, region, combine(TileOp.ADD, before, write.values, dtype)
-        )
+        self._put(name, owner, region, combine(TileOp.ADD, before, write.values, dtype))
         self._windows.flush(name, owner)
         self._windows.change(LOCKS.name, owner, 0, 0, MPI.REPLACE)
 

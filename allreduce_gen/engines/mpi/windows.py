@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 from mpi4py import MPI
@@ -16,8 +17,8 @@ _CELL_BYTES = 4
 class Windows:
     """This rank's instance of every window, and the way to its peers' instances.
 
-    Making and freeing them is collective. Writes to a peer are complete at `flush`, reads
-    at once.
+    Making and freeing them is collective. Writes to a peer are complete at `flush`,
+    reads at once.
     """
 
     def __init__(self, comm: MPI.Intracomm, buffers: Iterable[Buffer]) -> None:
@@ -27,7 +28,7 @@ class Windows:
             one.name: MPI.Win.Allocate(one.nbytes, 1, comm=comm) for one in buffers
         }
         self._own = {
-            name: np.frombuffer(window.tomemory(), np.uint8)
+            name: np.frombuffer(cast(Any, window.tomemory()), np.uint8)
             for name, window in self._windows.items()
         }
         self._dirty: set[tuple[str, int]] = set()

@@ -1,5 +1,13 @@
 """The simulator: runs a trace on numpy arrays, in any order that its signals allow."""
 
-from .run import count_ranks, prepare, simulate
+from .allocate import Windows, make_windows
+from .run import count_ranks, prepare, simulate, simulate_in_place
 
-__all__ = ["count_ranks", "prepare", "simulate"]
+__all__ = [
+    "Windows",
+    "count_ranks",
+    "make_windows",
+    "prepare",
+    "simulate",
+    "simulate_in_place",
+]

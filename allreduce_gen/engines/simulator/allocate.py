@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from allreduce_gen.ir.widen import regions
 from allreduce_gen.spec import DType
 
 from .memory import Instance, Memory, instance_of
+
+Windows: TypeAlias = dict[Instance, Bytes]
+"""The bytes of each rank's instance of each window."""
 
 _FILLED = (BufferKind.INPUT, BufferKind.INOUT)
 _RETURNED = (BufferKind.OUTPUT, BufferKind.INOUT)
@@ -55,13 +59,11 @@ def allocate(
         if isinstance(event, Store | RemoteStore)
     }
     given = read_inputs(trace, inputs, dtypes)
-    instances: dict[Instance, Bytes] = {}
+    instances: dict[Instance, Bytes] = make_windows(trace)
     for buffer in trace.buffers:
         if buffer.is_window:
-            for rank in range(trace.num_ranks):
-                window = np.zeros(buffer.nbytes, dtype=np.uint8)
-                instances[instance_of(buffer, rank)] = window
-        elif buffer.name in given:
+            continue
+        if buffer.name in given:
             content = given[buffer.name]
             # The caller's own array is never written to.
             instances[buffer.name, None] = (
@@ -72,6 +74,16 @@ def allocate(
     return Memory(instances)
 
 
+def make_windows(trace: Trace) -> Windows:
+    """Every rank's instance of every window, all zero."""
+    return {
+        instance_of(buffer, rank): np.zeros(buffer.nbytes, dtype=np.uint8)
+        for buffer in trace.buffers
+        if buffer.is_window
+        for rank in range(trace.num_ranks)
+    }
+
+
 def read_inputs(
     trace: Trace, inputs: Mapping[str, Array], dtypes: Mapping[str, DType]
 ) -> dict[str, Bytes]:
@@ -80,9 +92,7 @@ def read_inputs(
     Raises ExecutionError (AR505) for an input that is missing or does not fit.
     """
     return {
-        buffer.name: _input_bytes(
-            buffer, inputs.get(buffer.name), dtypes[buffer.name]
-        )
+        buffer.name: input_bytes(buffer, inputs.get(buffer.name), dtypes[buffer.name])
         for buffer in trace.buffers
         if buffer.kind in _FILLED and buffer.name in dtypes
     }
@@ -99,7 +109,11 @@ def host_memory(trace: Trace, given: Mapping[str, Bytes]) -> dict[str, Bytes]:
     }
 
 
-def _input_bytes(buffer: Buffer, given: Array | None, dtype: DType) -> Bytes:
+def input_bytes(buffer: Buffer, given: Array | None, dtype: DType) -> Bytes:
+    """The bytes of `given`, where they lie, for a buffer of elements of `dtype`.
+
+    Raises ExecutionError (AR505) where it is missing or does not fit.
+    """
     if given is None:
         raise ExecutionError([_unfit(buffer, dtype, "none was given")])
     array = np.ascontiguousarray(given)
@@ -126,7 +140,7 @@ def collect(
 ) -> dict[str, Array]:
     """What the host buffers hold that a run writes, one row a rank."""
     return {
-        buffer.name: _rows(
+        buffer.name: rows(
             memory.bytes_of((buffer.name, None)),
             dtypes.get(buffer.name, DType.UINT8),
             trace.num_ranks,
@@ -136,7 +150,8 @@ def collect(
     }
 
 
-def _rows(memory: Bytes, dtype: DType, num_ranks: int) -> Array:
+def rows(memory: Bytes, dtype: DType, num_ranks: int) -> Array:
+    """The numbers in `memory`, one row a rank where the ranks divide them."""
     whole = memory.size - memory.size % dtype.nbytes
     values = decode(memory[:whole].view(memory_dtype(dtype)), dtype)
     return values if values.size % num_ranks else values.reshape(num_ranks, -1)

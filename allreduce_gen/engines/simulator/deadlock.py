@@ -16,7 +16,8 @@ _SIGNS = {WaitCmp.EQ: "==", WaitCmp.GE: ">="}
 class Blocked(Protocol):
     """An agent that stands before a wait."""
 
-    agent: Agent
+    @property
+    def agent(self) -> Agent: ...
 
     def blocked_at(self) -> tuple[int, Wait, int]:
         """The wait's place among the agent's events, the wait, what its slot holds."""

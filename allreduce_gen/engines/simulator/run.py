@@ -11,6 +11,7 @@ from allreduce_gen.diagnostics import codes, diagnose
 from allreduce_gen.engines.base import (
     DEFAULT_OPTIONS,
     Array,
+    Bytes,
     Counters,
     RunOptions,
     RunResult,
@@ -20,9 +21,10 @@ from allreduce_gen.ir.trace import AgentTrace, Trace, locate
 from allreduce_gen.ir.widen import MAX_EVENTS, TooManyEventsError, flatten
 
 from .access import find_faults
-from .allocate import allocate, collect, element_types
+from .allocate import Windows, allocate, collect, element_types, host_memory
 from .deadlock import report_deadlock
 from .machine import Machine, count
+from .memory import Memory
 from .scheduler import make_pick, run_all
 from .store_queue import StoreQueue
 
@@ -46,19 +48,45 @@ def simulate(
     programs = [agent.events for agent in agents]
     dtypes = element_types(programs)
     memory = allocate(trace, programs, inputs, dtypes)
+    _run(agents, memory, trace.num_ranks, options)
+    return RunResult(
+        outputs=collect(trace, memory, dtypes),
+        counters=_counters(agents, trace.num_ranks),
+    )
+
+
+def simulate_in_place(
+    trace: Trace,
+    host: Mapping[str, Bytes],
+    windows: Windows,
+    options: RunOptions = DEFAULT_OPTIONS,
+    /,
+) -> None:
+    """Run `trace` on memory that is the caller's, and is written where it lies.
+
+    `host` has the bytes of host buffers by name; those that it lacks are poison.
+    `windows` are as an earlier run of the same program left them, or fresh from
+    `make_windows`. Raises as `simulate` does.
+    """
+    instances = dict(windows)
+    instances |= {(name, None): data for name, data in host_memory(trace, host).items()}
+    memory = Memory(instances)
+    _run(prepare(trace), memory, trace.num_ranks, options)
+
+
+def _run(
+    agents: Sequence[AgentTrace], memory: Memory, num_ranks: int, options: RunOptions
+) -> None:
+    """Let all agents run to their ends. Raises ExecutionError (AR801)."""
     holds_back = options.schedule.holds_back_stores
     machines = [
         Machine(one.agent, one.events, StoreQueue(memory, holds_back=holds_back))
         for one in agents
     ]
     with np.errstate(all="ignore"):  # infinities and NaN are results, as on the device
-        blocked = run_all(machines, memory, make_pick(options, trace.num_ranks))
+        blocked = run_all(machines, memory, make_pick(options, num_ranks))
     if blocked:
         raise ExecutionError([report_deadlock(blocked, len(machines))])
-    return RunResult(
-        outputs=collect(trace, memory, dtypes),
-        counters=_counters(agents, trace.num_ranks),
-    )
 
 
 def prepare(trace: Trace) -> list[AgentTrace]:

@@ -8,6 +8,8 @@ from allreduce_gen.frontend.calls import Call
 from allreduce_gen.frontend.context import Typed
 
 from .arithmetic import ARITHMETIC
+from .collectives import COLLECTIVES
+from .host_collectives import HOST_COLLECTIVES
 from .memory import MEMORY
 from .remote import REMOTE
 from .scalars import RANKS, SCALARS
@@ -28,10 +30,16 @@ KERNEL_OPERATIONS: Mapping[str, Handler] = {
     **TRANSFERS,
     **ARITHMETIC,
     **SIGNALS,
+    **COLLECTIVES,
 }
 """What InCore kernels do."""
 
-HOST_OPERATIONS: Mapping[str, Handler] = {**SCALARS, **WINDOWS, **TENSORS}
+HOST_OPERATIONS: Mapping[str, Handler] = {
+    **SCALARS,
+    **WINDOWS,
+    **TENSORS,
+    **HOST_COLLECTIVES,
+}
 """What orchestrators do, beside calling others."""
 
 __all__ = ["HOST_OPERATIONS", "KERNEL_OPERATIONS", "Handler"]

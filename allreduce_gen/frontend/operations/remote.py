@@ -10,10 +10,16 @@ from allreduce_gen.frontend.calls import Call, run_integers
 from allreduce_gen.frontend.closures import try_evaluate
 from allreduce_gen.frontend.context import Typed
 from allreduce_gen.frontend.machine import Frame
-from allreduce_gen.frontend.types import NoneType, TensorType, TileType
+from allreduce_gen.frontend.types import (
+    NoneType,
+    TensorType,
+    TileType,
+    format_type,
+)
 from allreduce_gen.ir.events import RemoteLoad, RemoteStore, Tile
+from allreduce_gen.ir.memory import View
 
-from .memory import atomic_argument, extents, same_rank
+from .memory import atomic_argument, extents, load_whole, same_rank
 
 
 def _remote_load(call: Call) -> Typed:
@@ -36,13 +42,14 @@ def _remote_load(call: Call) -> Typed:
 
     def run(frame: Frame) -> Tile:
         agent, size = frame.agent, run_valid(frame)
-        number = concrete(peer(frame))
-        region = agent.region(source(frame), offsets(frame), size)
+        view: View = source(frame)
+        number = frame.machine.peer_of(view.buffer, concrete(peer(frame)))
+        region = agent.region(view, offsets(frame), size)
         tile = agent.new_tile(shape, dtype, size)
         agent.emit(RemoteLoad(tile=tile, peer=number, region=region, origin=origin))
         return tile
 
-    return Typed(TileType(shape, valid, dtype, memory=None), run)
+    return Typed(TileType(shape, valid, dtype, memory=None), run, is_load=True)
 
 
 def _refuse_bare_peer(call: Call) -> None:
@@ -62,12 +69,25 @@ def _refuse_bare_peer(call: Call) -> None:
             )
 
 
+def _push_tensor(call: Call) -> Typed:
+    """`pld.tensor.remote_store`: what was computed, or all of a tensor."""
+    arguments = call.bind("src target peer offsets * atomic?")
+    source = load_whole(call, call.context.expression(arguments["src"]))
+    return _push(call, arguments, source)
+
+
 def _remote_store(call: Call) -> Typed:
     arguments = call.bind("tile target peer offsets * atomic?")
-    tile = call.tile(arguments["tile"], "tile")
+    return _push(call, arguments, call.tile(arguments["tile"], "tile"))
+
+
+def _push(call: Call, arguments: dict[str, ast.expr], tile: Typed) -> Typed:
     target = call.window(arguments["target"], "target")
     assert isinstance(target.type, TensorType)
-    assert isinstance(tile.type, TileType)
+    if not isinstance(tile.type, TileType):
+        raise call.refuse(
+            f"the source is {format_type(tile.type)}", help="push a tile or a tensor"
+        )
     rank = len(target.type.shape)
     same_rank(call, tile.type, rank)
     if tile.type.dtype is not target.type.dtype:
@@ -83,11 +103,13 @@ def _remote_store(call: Call) -> Typed:
 
     def run(frame: Frame) -> None:
         agent, stored = frame.agent, source(frame)
+        view: View = memory(frame)
+        extents = (1,) * (rank - len(stored.valid)) + stored.valid
         agent.emit(
             RemoteStore(
                 tile=stored,
-                peer=concrete(peer(frame)),
-                region=agent.region(memory(frame), offsets(frame), stored.valid),
+                peer=frame.machine.peer_of(view.buffer, concrete(peer(frame))),
+                region=agent.region(view, offsets(frame), extents),
                 atomic=atomic,
                 origin=origin,
             )
@@ -101,4 +123,5 @@ REMOTE: Mapping[str, Callable[[Call], Typed]] = {
     "pld.remote_load": _remote_load,
     "pld.tile.remote_store": _remote_store,
     "pld.remote_store": _remote_store,
+    "pld.tensor.remote_store": _push_tensor,
 }

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from allreduce_gen.frontend.affine import Scalar, compare
 from allreduce_gen.frontend.calls import Call
 from allreduce_gen.frontend.closures import data_type, try_evaluate
-from allreduce_gen.frontend.context import Typed, constant
+from allreduce_gen.frontend.context import Run, Typed, constant
 from allreduce_gen.frontend.machine import Frame
-from allreduce_gen.frontend.operators import promote
+from allreduce_gen.frontend.operators import check_condition, promote
 from allreduce_gen.frontend.types import (
     BOOL,
     INDEX,
@@ -22,28 +22,34 @@ from allreduce_gen.frontend.types import (
 
 
 def _comm_context(call: Call) -> Typed:
+    """The window whose ranks it is about."""
     arguments = call.bind("dist_tensor")
-    call.window(arguments["dist_tensor"], "dist_tensor")
-    return Typed(ContextType(), lambda _: None)
+    window = call.window(arguments["dist_tensor"], "dist_tensor")
+    return Typed(ContextType(), window.run)
 
 
-def _check_context(call: Call) -> None:
+def _check_context(call: Call) -> Run:
     context = call.context.expression(call.bind("ctx")["ctx"])
     if not isinstance(context.type, ContextType):
         raise call.refuse(
             "wanted a communication context",
             help="pass `ctx = pld.get_comm_ctx(window)`",
         )
+    return context.run
 
 
 def _rank(call: Call) -> Typed:
-    _check_context(call)
-    return Typed(INT32, lambda frame: frame.rank)
+    window = _check_context(call)
+
+    def run(frame: Frame) -> int:
+        return frame.machine.members(window(frame).buffer).index(frame.rank)
+
+    return Typed(INT32, run)
 
 
 def _nranks(call: Call) -> Typed:
-    _check_context(call)
-    return Typed(INT32, lambda frame: frame.machine.num_ranks)
+    window = _check_context(call)
+    return Typed(INT32, lambda frame: len(frame.machine.members(window(frame).buffer)))
 
 
 def _block_index(call: Call) -> Typed:
@@ -108,6 +114,17 @@ def _static_print(call: Call) -> Typed:
     return Typed(NoneType(), lambda _: None)
 
 
+def _condition(call: Call) -> Typed:
+    """`pl.cond(...)`: what a `pl.while_` goes on for."""
+    node = call.bind("condition")["condition"]
+    condition = call.context.expression(node)
+    check_condition(call.context, node, condition)
+    if not call.context.conditions:
+        raise call.refuse("stands outside `pl.while_`", help="write `if` or `while`")
+    call.context.conditions[-1] = condition
+    return Typed(NoneType(), lambda _: None)
+
+
 RANKS: Mapping[str, Callable[[Call], Typed]] = {
     "pld.get_comm_ctx": _comm_context,
     "pld.system.get_comm_ctx": _comm_context,
@@ -126,6 +143,7 @@ SCALARS: Mapping[str, Callable[[Call], Typed]] = {
     "pl.min": _extreme("<="),
     "pl.max": _extreme(">="),
     "pl.const": _constant,
+    "pl.cond": _condition,
     "pl.static_assert": _static_assert,
     "pl.static_print": _static_print,
 }

@@ -34,7 +34,7 @@ def _notify(call: Call) -> Typed:
         agent = frame.agent
         view = signal(frame)
         event = Notify(
-            peer=concrete(peer(frame)),
+            peer=frame.machine.peer_of(view.buffer, concrete(peer(frame))),
             slot=agent.region(view, offsets(frame), (1,) * len(view.shape)),
             value=concrete(value(frame)),
             op=op,

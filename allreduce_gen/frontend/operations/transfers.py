@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 
 from allreduce_gen.frontend.affine import Scalar, concrete
 from allreduce_gen.frontend.calls import Call, run_integers
@@ -11,6 +12,7 @@ from allreduce_gen.frontend.context import Run, Typed
 from allreduce_gen.frontend.machine import Frame
 from allreduce_gen.frontend.types import NoneType, TensorType
 from allreduce_gen.ir.events import Load, RemoteLoad, RemoteStore, Store, Tile
+from allreduce_gen.ir.memory import Region, View
 
 from .memory import atomic_argument
 
@@ -31,19 +33,15 @@ def _put(call: Call) -> Typed:
 
     def run(frame: Frame) -> None:
         agent = frame.agent
-        tile = transfer.tile(frame)
-        read = agent.region(source.run(frame), transfer.source(frame), tile.shape)
-        written = agent.region(target.run(frame), transfer.target(frame), tile.shape)
-        agent.emit(Load(tile=tile, region=read, origin=origin))
-        agent.emit(
-            RemoteStore(
-                tile=tile,
-                peer=transfer.peer(frame),
-                region=written,
-                atomic=atomic,
-                origin=origin,
+        to, of = target.run(frame), source.run(frame)
+        peer = transfer.peer(frame, to)
+        for tile, read, written in transfer.pieces(frame, of, to):
+            agent.emit(Load(tile=tile, region=read, origin=origin))
+            agent.emit(
+                RemoteStore(
+                    tile=tile, peer=peer, region=written, atomic=atomic, origin=origin
+                )
             )
-        )
 
     return Typed(NoneType(), run)
 
@@ -61,12 +59,11 @@ def _get(call: Call) -> Typed:
 
     def run(frame: Frame) -> None:
         agent = frame.agent
-        tile = transfer.tile(frame)
-        read = agent.region(source.run(frame), transfer.source(frame), tile.shape)
-        written = agent.region(target.run(frame), transfer.target(frame), tile.shape)
-        peer = transfer.peer(frame)
-        agent.emit(RemoteLoad(tile=tile, peer=peer, region=read, origin=origin))
-        agent.emit(Store(tile=tile, region=written, origin=origin))
+        to, of = target.run(frame), source.run(frame)
+        peer = transfer.peer(frame, of)
+        for tile, read, written in transfer.pieces(frame, of, to):
+            agent.emit(RemoteLoad(tile=tile, peer=peer, region=read, origin=origin))
+            agent.emit(Store(tile=tile, region=written, origin=origin))
 
     return Typed(NoneType(), run)
 
@@ -82,12 +79,9 @@ class _Transfer:
         source: Typed,
     ) -> None:
         given = [name for name in _REGION.split() if name in arguments]
-        chunked = {"chunk_rows", "chunk_cols", "pipeline"} & arguments.keys()
-        if chunked or len(given) not in (0, 3):
+        if len(given) not in (0, 3):
             raise call.refuse(
-                "chunked transfers are not interpreted"
-                if chunked
-                else f"only {', '.join(given)} of {_REGION} given",
+                f"only {', '.join(given)} of {_REGION} given",
                 help="give all three of dst_offsets, src_offsets and shape, or none",
             )
         assert isinstance(target.type, TensorType)
@@ -100,6 +94,7 @@ class _Transfer:
         self._dtype = source.type.dtype
         self._peer = call.integer(arguments["peer"], "peer").run
         self._read_box(call, arguments, target.type, source.type, bool(given))
+        self._chunk = _chunk(call, arguments)
 
     def _read_box(
         self,
@@ -120,20 +115,87 @@ class _Transfer:
             self._shape = tuple(one for one in source.shape if isinstance(one, int))
             origin: tuple[Scalar, ...] = (0,) * rank
             self.target = self.source = lambda _: origin
+        self._is_given = is_given
         whole = is_given or source.shape == target.shape
-        if not whole or len(self._shape) != len(target.shape):
+        if not whole or rank != len(target.shape):
             raise call.refuse(
                 "source and destination have different shapes",
                 help="give dst_offsets, src_offsets and shape",
             )
 
-    def tile(self, frame: Frame) -> Tile:
-        """What is on the chip meanwhile."""
-        return frame.agent.new_tile(self._shape, self._dtype, self._shape)
+    def pieces(
+        self, frame: Frame, source: View, target: View
+    ) -> Iterator[tuple[Tile, Region, Region]]:
+        """What is on the chip meanwhile, piece by piece, and its two ends."""
+        agent = frame.agent
+        shape = self._shape if self._is_given else source.shape
+        of, to = self.source(frame), self.target(frame)
+        for first, extents in _cut(shape, self._chunk(shape)):
+            tile = agent.new_tile(extents, self._dtype, extents)
+            yield (
+                tile,
+                agent.region(source, _shifted(of, first), extents),
+                agent.region(target, _shifted(to, first), extents),
+            )
 
-    def peer(self, frame: Frame) -> int:
+    def peer(self, frame: Frame, window: View) -> int:
         """Whose window it is."""
-        return concrete(self._peer(frame))
+        return frame.machine.peer_of(window.buffer, concrete(self._peer(frame)))
+
+
+def _shifted(offsets: tuple[Scalar, ...], by: tuple[int, ...]) -> tuple[Scalar, ...]:
+    return tuple(one + more for one, more in zip(offsets, by, strict=True))
+
+
+def _cut(
+    shape: tuple[int, ...], chunk: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The boxes of at most `chunk` that tile `shape`: where each starts, its shape."""
+    starts = (range(0, whole, part) for whole, part in zip(shape, chunk, strict=True))
+    for first in itertools.product(*starts):
+        yield (
+            first,
+            tuple(
+                min(part, whole - at)
+                for at, whole, part in zip(first, shape, chunk, strict=True)
+            ),
+        )
+
+
+def _chunk(
+    call: Call, arguments: dict[str, ast.expr]
+) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
+    """How large a piece is, for a transfer of a shape."""
+    rows, columns = (
+        _constant(call, arguments[name], name) if name in arguments else 0
+        for name in ("chunk_rows", "chunk_cols")
+    )
+    double = arguments.get("pipeline")
+    if isinstance(double, ast.Constant) and double.value and not (rows and columns):
+        raise call.refuse(
+            "pipeline=True needs chunks", help="give chunk_rows and chunk_cols"
+        )
+
+    def pieces(whole: tuple[int, ...]) -> tuple[int, ...]:
+        *outer, last = whole
+        inner = [rows or extent for extent in outer[-1:]]
+        return (
+            *(1 if rows else extent for extent in outer[:-1]),
+            *inner,
+            columns or last,
+        )
+
+    return pieces
+
+
+def _constant(call: Call, node: ast.expr, what: str) -> int:
+    value = call.integer(node, what).constant
+    if not isinstance(value, int) or value < 0:
+        raise call.refuse(
+            f"{what} `{ast.unparse(node)}` is no constant from 0 on",
+            help="give a literal or a module constant",
+        )
+    return value
 
 
 TRANSFERS: Mapping[str, Callable[[Call], Typed]] = {

@@ -1,6 +1,7 @@
 """Stand-ins for the modules of pypto, there while a program file is loaded."""
 
-from .modules import make_modules
+from .compiled import DistributedCompiledProgram
+from .modules import make_module, make_modules
 from .objects import (
     DATA_TYPES,
     Annotation,
@@ -9,6 +10,7 @@ from .objects import (
     Direction,
     DynamicDim,
     Operation,
+    Subscriptable,
 )
 
 __all__ = [
@@ -17,7 +19,10 @@ __all__ = [
     "DataType",
     "Decorated",
     "Direction",
+    "DistributedCompiledProgram",
     "DynamicDim",
     "Operation",
+    "Subscriptable",
+    "make_module",
     "make_modules",
 ]

@@ -56,30 +56,29 @@ def program_decorator(make_program: MakeProgram) -> Callable[..., Any]:
 class Jit:
     """`@pl.jit` and, by attribute, its kin. A jit function is read when it is used."""
 
-    def __init__(self, kinds: dict[str, dict[str, Any]], kind: str = "") -> None:
-        self._kinds = kinds
+    def __init__(self, runtime: Any = None, kind: str = "") -> None:
+        self._runtime = runtime
         self._kind = kind
 
     def __getattr__(self, kind: str) -> Jit:
-        if self._kind or kind not in self._kinds:
+        if self._kind or kind not in _JIT_KINDS:
             raise AttributeError(f"pl.jit has no {kind}")
-        return Jit(self._kinds, kind)
+        return Jit(self._runtime, kind)
 
     def __call__(self, target: Any = None, **options: Any) -> Any:
         frame = sys._getframe(1)
-        merged = {**options, **self._kinds[self._kind], "jit": True}
+        merged = {**options, **_JIT_KINDS[self._kind], "jit": True}
 
         def decorate(target: Callable[..., Any]) -> Decorated:
-            return Decorated(target, merged, lambda: names_of(frame))
+            return Decorated(target, merged, lambda: names_of(frame), self._runtime)
 
         return decorate if target is None else decorate(target)
 
 
-JIT = Jit(
-    {
-        "": {"type": FunctionType.Orchestration},
-        "incore": {"type": FunctionType.InCore},
-        "inline": {"type": FunctionType.Inline},
-        "host": {"level": Level.HOST, "role": Role.Orchestrator},
-    }
-)
+_JIT_KINDS: dict[str, dict[str, Any]] = {
+    "": {"type": FunctionType.Orchestration},
+    "incore": {"type": FunctionType.InCore},
+    "inline": {"type": FunctionType.Inline},
+    "opaque": {"type": FunctionType.Opaque},
+    "host": {"level": Level.HOST, "role": Role.Orchestrator},
+}

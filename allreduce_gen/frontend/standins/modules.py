@@ -2,51 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 from . import enums
-from .decorators import JIT, MakeProgram, function, inline, program_decorator
+from .compiled import DistributedCompiledProgram, DistributedWorker
+from .configuration import DistributedConfig, RunConfig
+from .decorators import Jit, MakeProgram, function, inline, program_decorator
 from .objects import DATA_TYPES, Directed, Direction, DynamicDim, Operation
 from .objects import Subscriptable as Kind
 
 
-@dataclass(frozen=True, kw_only=True)
-class DistributedConfig:
-    """Which devices a program runs on; kept for whoever compiles it."""
+def make_modules(
+    make_program: MakeProgram, runtime: Any = None
+) -> dict[str, ModuleType]:
+    """Every stand-in by its dotted name; `@pl.program` returns `make_program`'s.
 
-    device_ids: list[int] = field(default_factory=lambda: [0])
-    num_sub_workers: int = 0
-    runtime: str = "tensormap_and_ringbuffer"
-    aicpu_thread_num: int = 0
+    With a `runtime`, what they name compiles and runs; else it is refused when called.
+    """
+    names = {
+        "pypto.language": _language_names(make_program, runtime),
+        "pypto.language.distributed": _distributed_names(),
+        "pypto.ir": {} if runtime is None else {"compile": runtime.compile},
+        "pypto.ir.distributed_compiled_program": {
+            "DistributedConfig": DistributedConfig,
+            "DistributedCompiledProgram": DistributedCompiledProgram,
+        },
+        "pypto.runtime": {
+            "RunConfig": RunConfig,
+            "DistributedWorker": DistributedWorker,
+        },
+        "pypto.runtime.runner": {"RunConfig": RunConfig},
+        "pypto.runtime.distributed_runner": {"DistributedWorker": DistributedWorker},
+    }
+    names["pypto.ir"] |= names["pypto.ir.distributed_compiled_program"]
+    modules = {name: make_module(name, known) for name, known in names.items()}
+    modules["pypto"] = make_module("pypto", {})
+    for name, module in modules.items():
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(modules[parent], child, module)
+    return modules
 
 
-class RunConfig:
-    """Options of a jit call; kept for whoever compiles it."""
-
-    def __init__(self, **options: Any) -> None:
-        self.__dict__.update(options)
+_SHORT = {"pypto.language": "pl", "pypto.language.distributed": "pld"}
 
 
-def make_modules(make_program: MakeProgram) -> dict[str, ModuleType]:
-    """Every stand-in by its dotted name; `@pl.program` returns `make_program`'s."""
-    distributed = _module("pypto.language.distributed", "pld", _distributed_names())
-    language_names = _language_names(make_program) | {"distributed": distributed}
-    language = _module("pypto.language", "pl", language_names)
-    config = {"DistributedConfig": DistributedConfig}
-    compiled = _module("pypto.ir.distributed_compiled_program", "ir", config)
-    ir_names = {"distributed_compiled_program": compiled, **config}
-    ir = _module("pypto.ir", "ir", ir_names)
-    runtime = _module("pypto.runtime", "runtime", {"RunConfig": RunConfig})
-    root = {"language": language, "ir": ir, "runtime": runtime}
-    modules = (_module("pypto", "pypto", root), language, distributed)
-    return {one.__name__: one for one in (*modules, ir, compiled, runtime)}
-
-
-def _module(name: str, short: str, names: dict[str, Any]) -> ModuleType:
+def make_module(name: str, names: dict[str, Any]) -> ModuleType:
     """A module in which every other name is an operation for kernels."""
     module = ModuleType(name)
+    short = _SHORT.get(name, name.rpartition(".")[2])
 
     def missing(attribute: str) -> Operation:
         if attribute.startswith("__"):
@@ -57,7 +62,7 @@ def _module(name: str, short: str, names: dict[str, Any]) -> ModuleType:
     return module
 
 
-def _language_names(make_program: MakeProgram) -> dict[str, Any]:
+def _language_names(make_program: MakeProgram, runtime: Any) -> dict[str, Any]:
     return DATA_TYPES | {
         "Tensor": Kind("Tensor"),
         "Tile": Kind("Tile"),
@@ -68,7 +73,7 @@ def _language_names(make_program: MakeProgram) -> dict[str, Any]:
         "program": program_decorator(make_program),
         "function": function,
         "inline": inline,
-        "jit": JIT,
+        "jit": Jit(runtime),
         "FunctionType": enums.FunctionType,
         "Level": enums.Level,
         "Role": enums.Role,

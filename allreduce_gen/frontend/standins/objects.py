@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
+import operator
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
-from allreduce_gen.frontend.refusals import refusal
+from allreduce_gen.frontend.refusals import NeedsScriptError, refusal
 from allreduce_gen.spec import DType
 
 
@@ -51,9 +53,47 @@ DATA_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class DynamicDim:
-    """`pl.dynamic(name)`: a dimension known only when a tensor is passed."""
+    """`pl.dynamic(name)`: a dimension known only when a tensor is passed.
+
+    `made_of` is there for a product or sum of it: what is computed, and of what.
+    """
 
     name: str
+    made_of: tuple[Callable[[int, int], int], Any, Any] | None = field(
+        default=None, compare=False
+    )
+
+    def __add__(self, other: DynamicDim | int) -> DynamicDim:
+        return self._with("+", operator.add, other)
+
+    def __mul__(self, other: DynamicDim | int) -> DynamicDim:
+        return self._with("*", operator.mul, other)
+
+    __rmul__ = __mul__
+    __radd__ = __add__
+
+    def __sub__(self, other: DynamicDim | int) -> DynamicDim:
+        return self._with("-", operator.sub, other)
+
+    def __floordiv__(self, other: DynamicDim | int) -> DynamicDim:
+        return self._with("//", operator.floordiv, other)
+
+    def _with(
+        self, sign: str, compute: Callable[[int, int], int], other: DynamicDim | int
+    ) -> DynamicDim:
+        named = other.name if isinstance(other, DynamicDim) else other
+        return DynamicDim(f"({self.name} {sign} {named})", (compute, self, other))
+
+    def extent(self, known: Mapping[str, int]) -> int | None:
+        """The number that it is where plain dimensions are `known`; None if open."""
+        if self.made_of is None:
+            return known.get(self.name)
+        compute, *operands = self.made_of
+        left, right = (
+            one.extent(known) if isinstance(one, DynamicDim) else one
+            for one in operands
+        )
+        return None if left is None or right is None else compute(left, right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +115,10 @@ class Subscriptable:
         items = arguments if isinstance(arguments, tuple) else (arguments,)
         return Annotation(self.kind, items)
 
+    def open(self) -> Annotation:
+        """The annotation without a bracket: bound to a shape when it is called."""
+        return Annotation(self.kind, ())
+
 
 class Directed:
     """`pl.Out[...]` and `pl.InOut[...]`."""
@@ -82,8 +126,21 @@ class Directed:
     def __init__(self, direction: Direction) -> None:
         self.direction = direction
 
-    def __getitem__(self, inner: Annotation) -> Annotation:
+    def __getitem__(self, inner: Annotation | Subscriptable) -> Annotation:
+        if isinstance(inner, Subscriptable):  # a bare pl.Tensor: its shape comes later
+            inner = inner.open()
         return Annotation(inner.kind, inner.arguments, self.direction)
+
+
+def called_outside(name: str, caller: FrameType) -> Exception:
+    """The AR703 for what `caller` calls in plain Python, and only kernels can."""
+    refused = refusal(
+        caller.f_code.co_filename,
+        caller.f_lineno,
+        f"`{name}(...)` is called outside a kernel, and does nothing there",
+        help='call it in a kernel, or under `if __name__ == "__main__":`',
+    )
+    return NeedsScriptError(refused.diagnostics)
 
 
 class Operation:
@@ -98,13 +155,7 @@ class Operation:
         return Operation(f"{self.name}.{attribute}")
 
     def __call__(self, *_: Any, **__: Any) -> Any:
-        caller = sys._getframe(1)
-        raise refusal(
-            caller.f_code.co_filename,
-            caller.f_lineno,
-            f"`{self.name}(...)` is called outside a kernel, while the file is loaded",
-            help='call it in a kernel, or under `if __name__ == "__main__":`',
-        )
+        raise called_outside(self.name, sys._getframe(1))
 
     def __repr__(self) -> str:
         return self.name
@@ -114,13 +165,27 @@ class Operation:
 class Decorated:
     """A function under `@pl.function` or `@pl.jit`: nothing of it has been read yet.
 
-    `closure` gives the names that its body may use beside its own.
+    `closure` gives the names that its body may use beside its own. `runtime` compiles
+    it while a script is executed; there is none while a file is only loaded.
     """
 
     function: Callable[..., Any]
     options: dict[str, Any]
     closure: Callable[[], dict[str, Any]]
+    runtime: Any = None
 
     @property
     def name(self) -> str:
         return self.function.__name__
+
+    def compile(self, *arguments: Any, config: Any = None) -> Any:
+        """The compiled program for tensors like `arguments`."""
+        if self.runtime is None or not self.options.get("jit"):
+            raise called_outside(self.name, sys._getframe(1))
+        return self.runtime.compile_jit(self, arguments, config)
+
+    def __call__(self, *arguments: Any, config: Any = None) -> Any:
+        """Compile for `arguments`, and run on them."""
+        if self.runtime is None or not self.options.get("jit"):
+            raise called_outside(self.name, sys._getframe(1))
+        return self.runtime.compile_jit(self, arguments, config)(*arguments)

@@ -187,7 +187,7 @@ def main() -> int:
     x = torch.randn(NUM_RANKS, 1, SIZE)
     y = torch.zeros_like(x)
     compiled(x, y)
-    torch.testing.assert_close(y, x.sum(dim=0).expand_as(y), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(y, x.sum(dim=0).expand_as(y), rtol=2e-5, atol=2e-5)
     print("OK")
     return 0
 

@@ -137,6 +137,7 @@ def test_a_finding_without_a_place_as_data() -> None:
         "help": "use 4080 or 4104",
         "location": None,
         "notes": [],
+        "counterexample": [],
     }
 
 

@@ -38,9 +38,9 @@ def corrupted(folder: Path, file: str, before: str, after: str) -> Path:
         (
             "two_phase.py.jinja",
             "emit.run(step.all_gather)",
-            "'return x\\n'",
+            "'my_rank += 1\\n'",
             "AR602",
-            "return",
+            "AR703",
         ),
         ("two_phase.py.jinja", "{% block body %}", "{% blok body %}", "AR601", "blok"),
         ("_kernel.py.jinja", "import argparse\n", "import\n", "AR602", "'import'"),

@@ -26,27 +26,33 @@ def leaves_nothing(mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    shared = shared_memory()
+    shared = orphaned_memory()
     yield folder
     assert list(folder.iterdir()) == []
     assert processes_of(folder) == []
-    assert shared_memory() <= shared
+    assert orphaned_memory() <= shared
 
 
-def shared_memory() -> set[Path]:
-    """What MPI libraries have in shared memory; others may use it meanwhile."""
+def orphaned_memory() -> set[Path]:
+    """What MPI libraries have left in shared memory that no process maps."""
     names = ("mpich*", "ucx*", "ompi*", "vader*", "sm_segment*")
-    return {path for name in names for path in Path("/dev/shm").glob(name)}
+    found = {path for name in names for path in Path("/dev/shm").glob(name)}
+    maps = "".join(read(path) for path in Path("/proc").glob("[0-9]*/maps"))
+    return {path for path in found if str(path) not in maps}
+
+
+def read(path: Path) -> str:
+    """A file of /proc; empty where its process has ended."""
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def processes_of(folder: Path) -> list[int]:
     """Processes whose command line names `folder`."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command = path.read_bytes()
-        except OSError:
-            continue
-        if str(folder).encode() in command:
+        if str(folder) in read(path):
             found.append(int(path.parent.name))
     return found

@@ -1,0 +1,34 @@
+"""Algorithms in which every rank deals with its neighbours only."""
+
+from __future__ import annotations
+
+from allreduce_gen.costmodel.terms import Problem, Terms
+
+from .sync import staged_bytes
+
+
+def ring(problem: Problem) -> Terms:
+    """2(P-1) alpha + 2(P-1)/P n beta + (P-1)/P n gamma.
+
+    Patarasuk and Yuan 2009: the least bytes that there are, in the most rounds. One
+    notify a round, to the right neighbour.
+    """
+    others, n = problem.num_ranks - 1, problem.partial_bytes
+    share = others / problem.num_ranks
+    return Terms(
+        rounds=2 * others,
+        notifies=2 * others,
+        remote_bytes=2 * share * n,
+        reduced_bytes=share * n,
+        copied_bytes=staged_bytes(problem) + 3 * share * n,
+    )
+
+
+def bidirectional_ring(problem: Problem) -> Terms:
+    """4(P-1) alpha + 2(P-1)/P n beta + (P-1)/P n gamma.
+
+    Two rings of half the bytes each. A rank of this package's kernel reads from one
+    neighbour before it waits for the other, so the rounds of the two do not overlap.
+    """
+    one_way = ring(problem)
+    return one_way + Terms(rounds=one_way.rounds, notifies=one_way.notifies)

@@ -1,0 +1,36 @@
+"""Reading `return`: at the end, or where a branch ends early."""
+
+from __future__ import annotations
+
+import ast
+
+from .context import Context, Run, Typed
+from .loops import Returned
+from .machine import Frame
+from .types import NoneType, StaticType, TensorType, format_type
+
+
+def read_return(context: Context, node: ast.Return) -> Run:
+    """`return value`, where all returns of a function give one type."""
+    nothing = Typed(NoneType(), lambda _: None)
+    result = nothing if node.value is None else context.expression(node.value)
+    _check_result(context, node, result.type)
+    context.results.append(result)
+
+    def run(frame: Frame) -> None:
+        raise Returned(result.run(frame))
+
+    return run
+
+
+def _check_result(context: Context, node: ast.Return, type_: StaticType) -> None:
+    """Refuse a number here and a tensor there; two tensors are let through."""
+    for known in context.results:
+        both = isinstance(known.type, TensorType) and isinstance(type_, TensorType)
+        if known.type != type_ and not both:
+            raise context.refuse(
+                node,
+                f"this return gives {format_type(type_)}, and an earlier one "
+                f"{format_type(known.type)}",
+                help="return one type on all paths",
+            )

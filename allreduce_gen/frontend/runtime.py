@@ -1,0 +1,94 @@
+"""What compiles and calls programs while a script is executed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allreduce_gen.spec import DType
+
+from .library import Library
+from .program import Program
+from .session import Session, Target
+from .standins import Decorated, DistributedCompiledProgram
+
+DEFAULT_PLATFORM = "a2a3sim"
+
+
+class Runtime:
+    """`ir.compile` and its kin, for one script or one pytest session."""
+
+    def __init__(self, library: Library, session: Session) -> None:
+        self._library = library
+        self._session = session
+        self._compiled: dict[Any, DistributedCompiledProgram] = {}
+
+    def compile(
+        self,
+        program: Any,
+        output_dir: Any = None,
+        *,
+        platform: str | None = None,
+        distributed_config: Any = None,
+        **options: Any,
+    ) -> DistributedCompiledProgram:
+        """`ir.compile(program, ...)`. Raises CompileError for what is refused."""
+        del output_dir, options  # nothing is generated
+        if not isinstance(program, Program):
+            raise TypeError(f"ir.compile takes a @pl.program, got {program!r}")
+        target = Target(
+            platform=platform or DEFAULT_PLATFORM, num_ranks=_ranks(distributed_config)
+        )
+        return self._compile(program, target)
+
+    def compile_jit(
+        self, decorated: Decorated, arguments: tuple[Any, ...], config: Any
+    ) -> DistributedCompiledProgram:
+        """A jit function for tensors like `arguments`."""
+        shapes = tuple(map(_shape, arguments))
+        types = tuple(map(element_type, arguments))
+        platform = getattr(config, "platform", None) or DEFAULT_PLATFORM
+        ranks = _ranks(getattr(config, "distributed_config", None))
+        key = (decorated, shapes, types, platform, ranks)
+        if key not in self._compiled:
+            program = self._library.jit_program(decorated, shapes, types)
+            named = zip(program.host.parameters, shapes, strict=False)
+            known = {one.name: shape for one, shape in named if shape is not None}
+            target = Target(platform=platform, num_ranks=ranks, shapes=known)
+            self._compiled[key] = self._compile(program, target)
+        return self._compiled[key]
+
+    def _compile(self, program: Program, target: Target) -> DistributedCompiledProgram:
+        runner = self._session.compile(program, target)
+        return DistributedCompiledProgram(
+            runner, program=program, platform=target.platform
+        )
+
+
+def _ranks(config: Any) -> int | None:
+    """How many devices a script asks for, where it says."""
+    ids = getattr(config, "device_ids", None)
+    return None if ids is None else len(ids)
+
+
+def _shape(tensor: Any) -> tuple[int, ...] | None:
+    """The shape of an example argument; None for a number."""
+    shape = getattr(tensor, "shape", None)
+    return None if shape is None else tuple(int(extent) for extent in shape)
+
+
+def element_type(tensor: Any) -> DType | None:
+    """The element type of a tensor, numpy's or torch's; None for what has none."""
+    name = str(getattr(tensor, "dtype", "")).removeprefix("torch.")
+    return _ELEMENTS.get(name)
+
+
+_ELEMENTS = {
+    "float32": DType.FP32,
+    "float16": DType.FP16,
+    "bfloat16": DType.BF16,
+    **{
+        one.value: one
+        for one in DType
+        if not one.is_float  # int32, uint8, bool: the same words
+    },
+}
