@@ -11,7 +11,6 @@ from .engines.lending import Lent, lend, make_tensor
 from .errors import ExecutionError
 from .frontend import Parameter, Program, ScalarType, TensorType
 from .frontend.standins import Direction
-from .ir.trace import Trace
 
 Shape = tuple[int, ...]
 
@@ -60,33 +59,28 @@ def split_arguments(
     return scalars, shapes
 
 
-def lend_arguments(
-    program: Program, arguments: tuple[Any, ...], trace: Trace
-) -> dict[str, Lent]:
+def lend_arguments(program: Program, arguments: tuple[Any, ...]) -> dict[str, Lent]:
     """The memory of a call's tensors, by the name of their buffer.
 
     Raises ExecutionError (AR505) for a tensor that does not fit its parameter.
     """
     return {
         parameter.name: lend(given, _wanted(parameter, shape))
-        for parameter, given, shape in _tensors(program, arguments, trace)
+        for parameter, given, shape in _tensors(program, arguments)
     }
 
 
 def _tensors(
-    program: Program, arguments: tuple[Any, ...], trace: Trace
+    program: Program, arguments: tuple[Any, ...]
 ) -> Iterator[tuple[Parameter, Any, Shape]]:
     """Each tensor parameter with what is passed for it and the shape it must have."""
     for parameter, given in zip(program.host.parameters, arguments, strict=True):
         if isinstance(parameter.type, TensorType):
-            passed = tuple(int(extent) for extent in given.shape)
-            declared = parameter.type.shape
-            same_rank = len(passed) == len(declared)
+            passed = zip(parameter.type.shape, given.shape, strict=True)
             shape = tuple(
-                dim if isinstance(dim, int) or not same_rank else passed[at]
-                for at, dim in enumerate(declared)
+                dim if isinstance(dim, int) else int(extent) for dim, extent in passed
             )
-            yield parameter, given, tuple(d for d in shape if isinstance(d, int))
+            yield parameter, given, shape
 
 
 def _wanted(parameter: Parameter, shape: Shape) -> HostTensor:
@@ -118,7 +112,12 @@ def _number(parameter: Parameter, given: Any) -> int | float:
 def _shape(parameter: Parameter, given: Any) -> Shape:
     if not hasattr(given, "shape"):
         raise _misfit(parameter, f"a {type(given).__name__}", "pass a tensor")
-    return tuple(int(extent) for extent in given.shape)
+    shape = tuple(int(extent) for extent in given.shape)
+    type_ = parameter.type
+    if isinstance(type_, TensorType) and len(type_.shape) != len(shape):
+        wanted = f"pass one of {len(type_.shape)} dimensions"
+        raise _misfit(parameter, f"a tensor of shape {list(shape)}", wanted)
+    return shape
 
 
 def _misfit(parameter: Parameter, seen: str, help: str) -> ExecutionError:

@@ -32,7 +32,11 @@ def pytest_load_initial_conftests(
     """Stand in before any conftest.py is imported, which may import pypto."""
     folder = Path(early_config.invocation_params.dir)
     _standing_in.enter_context(in_place_of_pypto(folder))
-    yield
+    try:
+        yield
+    except BaseException:
+        _standing_in.close()
+        raise
     for name, settings in _OPTIONS.items():
         with contextlib.suppress(ValueError):  # a conftest.py has it
             parser.addoption(name, **settings)

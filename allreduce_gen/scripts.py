@@ -18,14 +18,22 @@ from .verdicts import CheckedProgram
 
 
 def run_script(
-    path: Path, arguments: Sequence[str], options: ScriptOptions = DEFAULT_SCRIPT
+    path: Path,
+    arguments: Sequence[str],
+    options: ScriptOptions = DEFAULT_SCRIPT,
+    *,
+    wants_program: bool = False,
 ) -> None:
     """Run the script at `path` as Python does, its programs on the simulator.
 
     What it raises is raised, SystemExit too; so are CheckError for a program that is
-    refused and EngineError for one that fails.
+    refused and EngineError for one that fails. One that `wants_program` and compiles
+    none is a CompileError (AR705).
     """
-    execute_script(path, arguments, ScriptSession(options))
+    session = ScriptSession(options)
+    execute_script(path, arguments, session)
+    if wants_program and not session.num_programs:
+        raise CompileError([_no_program(path)])
 
 
 @contextmanager

@@ -55,9 +55,11 @@ class ScriptSession:
 
     def __init__(self, options: ScriptOptions) -> None:
         self._options = options
+        self.num_programs = 0
 
     def compile(self, program: Program, target: Target) -> CompiledScript:
         """Trace and check `program` for `target`. Raises what `run_script` says."""
+        self.num_programs += 1
         compiled = CompiledScript(program, target, self._options)
         compiled.check_alone()
         return compiled
@@ -175,7 +177,7 @@ class PreparedScript:
             self._calls.append(call)
             self._compiled.check(tuple(self._calls))
         trace = self._compiled.trace(call)
-        lent = lend_arguments(self._compiled.program, given, trace)
+        lent = lend_arguments(self._compiled.program, given)
         host = {name: one.data for name, one in lent.items()}
         self._compiled.run(trace, host, self._take_windows(trace))
         for one in lent.values():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from .checks import Collective
+from .checks import Collective, without_collection
 from .diagnostics import Diagnostic, codes, diagnose, split_silenced
 from .engines.all_reduce import RunReport, run_all_reduce
 from .engines.base import DEFAULT_OPTIONS, EngineName, RunOptions, SourceProgram
@@ -122,16 +122,17 @@ def _check_program(
     read: Callable[[str], str],
 ) -> CheckedProgram:
     """`program`, every scalar of which is the number of the call, from 1."""
-    traced = [
-        trace_program(
-            program,
-            num_ranks=num_ranks,
-            platform=platform,
-            scalars=dict.fromkeys(program.scalars, call),
-        )
-        for call in range(1, num_calls + 1)
-    ]
-    trace = join_calls([one.trace for one in traced])
+    with without_collection():
+        traced = [
+            trace_program(
+                program,
+                num_ranks=num_ranks,
+                platform=platform,
+                scalars=dict.fromkeys(program.scalars, call),
+            )
+            for call in range(1, num_calls + 1)
+        ]
+        trace = join_calls([one.trace for one in traced])
     found = traced[0].diagnostics
     return judge_trace(program, file, trace, found, collective=collective, read=read)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from hypothesis import given, settings
 
 from allreduce_gen.checks import Analysis, check_deadlock, find_races
+from allreduce_gen.checks.counterexample import MOST_FINDINGS
 from allreduce_gen.diagnostics import codes
 from allreduce_gen.engines.judge import Verdict, judge
 from allreduce_gen.exploration import check_and_explore
@@ -20,6 +21,7 @@ from allreduce_gen.ir.trace import Trace
 from .random_programs import Step, scripts, to_source, to_trace
 
 Pairs = set[tuple[int | None, ...]]
+RACES = (codes.AR401, codes.AR402, codes.AR403)
 EXAMPLES = settings(max_examples=200, deadline=None, derandomize=True)
 
 
@@ -53,6 +55,9 @@ def compare_judges(trace: Trace) -> None:
         assert races == theirs or codes.AR306 in found
     explored = check_and_explore(trace).findings
     assert any(one.is_error for one in explored) == (not verdict.is_sound)
+    shown = [one for one in explored if one.code in RACES][:MOST_FINDINGS]
+    if codes.AR306 not in found:
+        assert all(one.counterexample for one in shown)
     assert all(one.code is not codes.AR309 for one in explored)
 
 

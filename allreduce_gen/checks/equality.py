@@ -39,9 +39,10 @@ def check_equalities(analysis: Analysis) -> Iterator[Diagnostic]:
 def _highest_before(
     analysis: Analysis, number: int, wait: Awaited, threshold: int
 ) -> int:
-    """The most that the slot's counter can be at while `wait` has not looked.
+    """The most that the slot's counter can be at while `wait` is about to look.
 
-    The order alone often shows that it is no more than the threshold.
+    The order alone often shows that it is no more than the threshold. A wait that
+    nobody gets to sees nothing.
     """
     slot = analysis.sync.slots[number]
     highest = sum(
@@ -50,7 +51,9 @@ def _highest_before(
         if not analysis.order.before(wait.point, one.point)
     )
     if highest > threshold:
-        highest = reach(analysis.sync, wait.point).cells[number]
+        held = reach(analysis.sync, wait.point)
+        is_reached = held.limits[wait.point.agent] == wait.point.at
+        highest = held.cells[number] if is_reached else 0
     return highest if slot.cap is None else min(highest, slot.cap)
 
 

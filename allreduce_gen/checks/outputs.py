@@ -148,8 +148,9 @@ def recognise_outputs(outputs: tuple[Output, ...]) -> Collective | None:
     """The collective that most output elements fit; None where none does.
 
     Sums of several ranks' elements are an attempt at a reduction, however few are
-    right. Copies are a collective only where more than half lie where it wants them:
-    a program that copies its own input is none.
+    right, and so are copies of peers' elements in outputs as large as all inputs one at
+    an all-gather. Other copies are a collective only where more than half lie where it
+    wants them: a program that copies its own input is none.
     """
     if any(output.shape.num_ranks == 1 for output in outputs):
         return Collective.ALL_REDUCE
@@ -164,28 +165,32 @@ def recognise_outputs(outputs: tuple[Output, ...]) -> Collective | None:
     best = max(scores, key=lambda one: scores[one], default=None)
     if best is None or not scores[best]:
         return None
-    is_reduction = best in (Collective.ALL_REDUCE, Collective.REDUCE_SCATTER)
-    return best if is_reduction or scores[best] > size * _RIGHT // 2 else None
+    is_attempt = best in _ATTEMPTS
+    return best if is_attempt or scores[best] > size * _RIGHT // 2 else None
 
 
+_ATTEMPTS = (Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.ALL_GATHER)
 _RIGHT, _PART, _NEAR = 4, 2, 1
 
 
 def _score(output: Output, collective: Collective, root: int) -> int:
     """Elements that are right, or that combine elements of the right ranks."""
     return sum(
-        (content.stop - content.start) * _weight(output, content, want)
+        (content.stop - content.start) * _weight(output, content, want, collective)
         for content, want in beside(output, collective, root)
     )
 
 
-def _weight(output: Output, content: Content, want: Wanted) -> int:
+def _weight(
+    output: Output, content: Content, want: Wanted, collective: Collective
+) -> int:
     sources = content.terms.sources
     if is_right(output, content, want):
         return _RIGHT
     ranks = {rank for rank, _ in sources}
     if len(ranks) < 2:
-        return 0
+        is_copy = bool(ranks - {output.rank}) and collective is Collective.ALL_GATHER
+        return _NEAR if is_copy else 0
     if sources <= want.sources:
         return _PART
     return _NEAR if ranks <= {rank for rank, _ in want.sources} else 0

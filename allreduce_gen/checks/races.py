@@ -72,7 +72,7 @@ def find_races(analysis: Analysis) -> tuple[Race, ...]:
                 site_of(program.event(pair.second)),
             )
             groups.setdefault((code.id, *sites), []).append(pair)
-    return tuple(
+    races = [
         Race(
             code=known[key[0]],
             pair=min(pairs, key=lambda pair: (pair.second, pair.first)),
@@ -81,7 +81,15 @@ def find_races(analysis: Analysis) -> tuple[Race, ...]:
             ),
         )
         for key, pairs in sorted(groups.items())
-    )
+    ]
+    return tuple(sorted(races, key=lambda race: _place(analysis, race)))
+
+
+def _place(analysis: Analysis, race: Race) -> tuple[object, ...]:
+    """The order in which races are reported: by code, line and rank."""
+    file, line, step, _ = site_of(analysis.program.event(race.pair.second))
+    rank = analysis.program.rank(race.pair.second)
+    return (race.code.id, file, step, line, rank, race.pair.second)
 
 
 def _racing_pairs(analysis: Analysis) -> Iterator[Pair]:

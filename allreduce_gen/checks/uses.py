@@ -118,7 +118,7 @@ def _report_use(analysis: Analysis, slot: Slot, code: Code, doubt: Doubt) -> Dia
             Note(
                 label="wait",
                 text=f"rank {slot.rank} waits for {describe_wait(wait.event)}"
-                + (f"; {ranks} notify it" if slot.notifies else ""),
+                + (f"; changed by {ranks}" if slot.notifies else ""),
                 location=program.location(wait.point),
             ),
         ),

@@ -18,6 +18,7 @@ from allreduce_gen.errors import (
     InternalError,
 )
 
+from .bench import bench_command
 from .calibrate import calibrate_command
 from .compare import compare_command
 from .doctor import doctor_command
@@ -58,6 +59,7 @@ for _command in (
     report_command,
     explain_command,
     doctor_command,
+    bench_command,
 ):
     cli.add_command(_command)
 

@@ -93,8 +93,12 @@ _ALGORITHM = click.option(
 
 _SPEC_OPTIONS = (
     click.option("--ranks", type=int, required=True, help="World size."),
-    click.option("--size", type=parse_size, help="Elements a rank; also 64K, 1M."),
-    click.option("--shape", type=parse_shape, help="Or a rank's tensor: 128x4096."),
+    click.option(
+        "--size", type=parse_size, metavar="N", help="Elements a rank; also 64K, 1M."
+    ),
+    click.option(
+        "--shape", type=parse_shape, metavar="RxC", help="Or a rank's tensor: 128x4096."
+    ),
     _ALGORITHM,
     _word("--dtype", DType, DType.FP32, "Element type."),
     _word("--op", ReduceOp, ReduceOp.SUM, "How elements are combined."),
@@ -118,6 +122,7 @@ _SPEC_OPTIONS = (
     click.option(
         "--groups",
         type=parse_groups,
+        metavar="GxS",
         help="Groups for hierarchical: 4x8, 4 of 8 ranks.",
     ),
     click.option("--tile", type=int, help="Most elements in one load or store."),

@@ -80,14 +80,15 @@ def run_command(
         seed=seed, schedule=Schedule(schedule), timeout=timeout, devices=devices
     )
     name = EngineName(engine)
-    arguments = script_arguments()
-    if arguments is not None or (not compile_only and needs_script(file)):
-        with time_limit(timeout):
+    is_rank = name is EngineName.MPI and joined_rank() is not None
+    with time_limit(timeout):  # to look into the file is to execute it
+        is_plain = compile_only or is_rank
+        if script_arguments() is not None or (not is_plain and needs_script(file)):
             script = ScriptOptions(num_ranks=num_ranks, run=options)
-            return run_as_script(file, arguments or (), name, script)
+            return run_as_script(file, name, script)
     if compile_only:
         return _compile(file, name, platform, num_ranks, options)
-    if name is EngineName.MPI and joined_rank() is not None:
+    if is_rank:
         reports = as_rank(lambda: _run(file, name, platform, num_ranks, options))
     else:
         reports = _run(file, name, platform, num_ranks, options)

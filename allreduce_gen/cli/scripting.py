@@ -55,19 +55,19 @@ def as_script_where_needed(check: _Check, num_ranks: int | None) -> _Check:
     return check_either
 
 
-def run_as_script(
-    file: Path, arguments: tuple[str, ...], engine: EngineName, options: ScriptOptions
-) -> int:
+def run_as_script(file: Path, engine: EngineName, options: ScriptOptions) -> int:
     """Run the script and give its exit code; what it raises is printed as Python does.
 
-    Raises AllReduceGenError for a program that is refused or fails.
+    Raises AllReduceGenError for a program that is refused or fails, and where the
+    script gets no arguments and compiles no program.
     """
     if engine is not EngineName.SIMULATOR:
         raise click.UsageError(
             f"--engine {engine.value} runs no scripts: run them with python"
         )
+    arguments = script_arguments()
     try:
-        run_script(file, arguments, options)
+        run_script(file, arguments or (), options, wants_program=arguments is None)
     except SystemExit as end:
         return _exit_code(end)
     except AllReduceGenError:

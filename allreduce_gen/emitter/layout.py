@@ -15,10 +15,12 @@ _INDENT = "    "
 
 def lay_out(source: str) -> str:
     """`source` with every long code line broken."""
-    return "".join(
-        line if len(line.rstrip("\n")) <= LINE_LENGTH else _break(line)
-        for line in source.splitlines(keepends=True)
-    )
+    lines, in_docstring = [], False
+    for line in source.splitlines(keepends=True):
+        fits = len(line.rstrip("\n")) <= LINE_LENGTH
+        lines.append(line if fits or in_docstring else _break(line))
+        in_docstring ^= line.count('"""') % 2 == 1
+    return "".join(lines)
 
 
 def _break(line: str) -> str:
@@ -30,12 +32,20 @@ def _break(line: str) -> str:
     start, end = opened
     inner = indent + _INDENT
     items = _split_items(line[start + 1 : end])
+    if not _takes_items(line, start):
+        return line
     one_line = f"{inner}{', '.join(items)}"
     if len(one_line) <= LINE_LENGTH:
         body = f"{one_line}\n"
     else:
         body = "".join(lay_out(f"{inner}{item},\n") for item in items)
     return f"{line[: start + 1]}\n{body}{indent}{line[end:]}"
+
+
+def _takes_items(line: str, start: int) -> bool:
+    """Whether the bracket at `start` is no mere grouping, which a comma would change."""
+    before = line[:start].rstrip()
+    return line[start] != "(" or before[-1:].isalnum() or before[-1:] in (*")]_",)
 
 
 def _last_outer_bracket(line: str) -> tuple[int, int] | None:

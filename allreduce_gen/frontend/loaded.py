@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from allreduce_gen.ir.events import Cast, Combine, Fill, Scale, Tile, TileOp
+from allreduce_gen.ir.events import Cast, Combine, Fill, Tile, TileOp
 from allreduce_gen.spec import DType
 
 from .affine import concrete
@@ -32,7 +32,10 @@ class Loaded:
     def __add__(self, other: object) -> Any:
         raise FromMemoryError
 
-    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __add__
+    def __neg__(self) -> Any:
+        raise FromMemoryError
+
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __add__
 
 
 _OPS = {"+": TileOp.ADD, "-": TileOp.SUB, "*": TileOp.MUL}
@@ -53,14 +56,6 @@ def combine(frame: Frame, op: str, left: Any, right: Any) -> Loaded:
         raise FromMemoryError
     tile = agent.new_tile((), dtype, ())
     agent.emit(Combine(tile=tile, op=_OPS[op], left=one, right=other))
-    return Loaded(tile)
-
-
-def negate(frame: Frame, value: Loaded) -> Loaded:
-    """`-value`."""
-    agent = frame.agent
-    tile = agent.new_tile((), value.tile.dtype, ())
-    agent.emit(Scale(tile=tile, op=TileOp.MUL, source=value.tile, scalar=-1.0))
     return Loaded(tile)
 
 

@@ -15,7 +15,8 @@ from allreduce_gen.ir.events import Event, Origin, Repeat
 
 from .affine import Affine, NotAffineError, Scalar, Symbol, last_round
 from .context import Run
-from .machine import Frame, Recorder
+from .machine import Frame
+from .recorder import Recorder
 
 
 class ContinueRound(Exception):

@@ -75,9 +75,10 @@ def _rounds(
         body=(
             notify_one(f"{name}_right", to_right, RIGHT),
             notify_one(f"{name}_left", to_left, LEFT),
+            # Both waits before both reads: one latency a round, not two.
             *wait_for_one(spec, f"{name}_right", to_right, LEFT),
-            read_chunk(spec, grid, phase, LEFT, lower),
             *wait_for_one(spec, f"{name}_left", to_left, RIGHT),
+            read_chunk(spec, grid, phase, LEFT, lower),
             read_chunk(spec, grid, phase, RIGHT, upper),
         ),
     )

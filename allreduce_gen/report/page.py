@@ -9,7 +9,6 @@ import jinja2
 
 from allreduce_gen.costmodel import (
     CostModel,
-    closed_form,
     format_seconds,
     lower_bounds,
     pose,
@@ -20,7 +19,7 @@ from allreduce_gen.emitter import find_templates, format_command
 from allreduce_gen.ir.expand import expand
 from allreduce_gen.kernel import Kernel
 
-from .comparison import format_verdict
+from .comparison import count, format_verdict
 from .graph_text import format_dot, format_mermaid
 from .plan_picture import draw_plan
 from .shapes import Picture
@@ -84,31 +83,23 @@ def format_page(
 
 def _card(kernel: Kernel, model: CostModel) -> list[tuple[str, str, str]]:
     """What is counted, how much, and a remark beside it."""
-    cost, problem = kernel.cost, pose(kernel.spec)
-    bounds = lower_bounds(problem).seconds(model)
-    trace = expand(kernel.plan)
-    both = replay(trace, model, charges_source=True).seconds
+    counted, cost = count(kernel, model), kernel.cost
+    bounds = lower_bounds(pose(kernel.spec)).seconds(model)
     ratio = cost.remote_bytes / cost.bound_bytes if cost.bound_bytes else 0.0
-    slots = f"{cost.notifies} notifies, {cost.waits} waits"
+    both = format_seconds(counted.replay_both_s)
+    each = ", ".join(f"{key} {format_seconds(one)}" for key, one in bounds.items())
     return [
         ("remote bytes", f"{cost.remote_bytes}", f"{ratio:.3f} x the bound 2(P-1)/P"),
-        ("wait rounds", f"{cost.barrier_rounds}", f"{slots} on the busiest rank"),
-        ("signal rows", f"{kernel.plan.num_rows}", f"of {kernel.spec.num_ranks} slots"),
+        ("rounds", f"{counted.rounds}", "of moving data, on the critical path"),
+        ("notifies", f"{cost.notifies}", f"and {cost.waits} waits on the busiest rank"),
+        ("signal rows", f"{counted.num_rows}", f"of {kernel.spec.num_ranks} slots"),
         ("window bytes", f"{cost.window_bytes}", "on every rank"),
         ("on-chip buffer", f"{cost.ub_bytes}", f"bytes of {cost.ub_limit_bytes}"),
-        (
-            "modelled time",
-            format_seconds(closed_form(problem).seconds(model)),
-            "closed form",
-        ),
+        ("modelled time", format_seconds(counted.model_s), "closed form"),
         (
             "replayed time",
-            format_seconds(replay(trace, model).seconds),
-            f"{format_seconds(both)} with the source's port charged too",
+            format_seconds(counted.replay_s),
+            f"{both} with the source's port charged too",
         ),
-        (
-            "lower bounds",
-            format_seconds(max(bounds.values())),
-            ", ".join(f"{key} {format_seconds(one)}" for key, one in bounds.items()),
-        ),
+        ("lower bound", format_seconds(max(bounds.values())), each),
     ]

@@ -52,8 +52,16 @@ _LIST: tuple[tuple[str, Find, str], ...] = (
     ("expect one less", signals.expect_less, f"{_RACES} AR303"),
     ("notify all peers but one", signals.notify_short, f"{_BLOCKS} {_RACES} AR303"),
     ("wait for all peers but one", signals.wait_short, f"{_RACES} AR305"),
-    ("notify one peer twice, another never", signals.notify_twice, f"{_BLOCKS} {_RACES} AR303"),
-    ("notify the peer's own column", signals.notify_column, f"{_BLOCKS} {_RACES} AR303 AR404"),
+    (
+        "notify one peer twice, another never",
+        signals.notify_twice,
+        f"{_BLOCKS} {_RACES} AR303",
+    ),
+    (
+        "notify the peer's own column",
+        signals.notify_column,
+        f"{_BLOCKS} {_RACES} AR303 AR404",
+    ),
     ("wait on the own column", signals.wait_column, f"{_BLOCKS} AR404"),
     ("one row for two rounds", signals.one_row, f"{_RACES} AR303 {_BLOCKS}"),
     ("one row for all steps", signals.one_row_for_steps, f"{_RACES} AR303 {_BLOCKS}"),

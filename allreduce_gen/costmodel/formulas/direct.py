@@ -32,12 +32,13 @@ def two_phase(problem: Problem) -> Terms:
     """
     share = (problem.num_ranks - 1) / problem.num_ranks
     n = problem.moved_bytes
+    copies = (4 if problem.pushes else 3) + 3 / problem.num_ranks
     return Terms(
         rounds=2,
         notifies=2 * barrier_notifies(problem, problem.num_ranks),
         remote_bytes=2 * share * n,
         reduced_bytes=share * problem.partial_bytes,
-        copied_bytes=(3 + 3 / problem.num_ranks) * n,
+        copied_bytes=copies * n,
     )
 
 

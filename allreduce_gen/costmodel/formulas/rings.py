@@ -25,10 +25,10 @@ def ring(problem: Problem) -> Terms:
 
 
 def bidirectional_ring(problem: Problem) -> Terms:
-    """4(P-1) alpha + 2(P-1)/P n beta + (P-1)/P n gamma.
+    """2(P-1) alpha + 2(P-1)/P n beta + (P-1)/P n gamma.
 
-    Two rings of half the bytes each. A rank of this package's kernel reads from one
-    neighbour before it waits for the other, so the rounds of the two do not overlap.
+    Two rings of half the bytes each, whose rounds overlap: a ring's time at one port,
+    with a notify to each neighbour a round.
     """
     one_way = ring(problem)
-    return one_way + Terms(rounds=one_way.rounds, notifies=one_way.notifies)
+    return one_way + Terms(notifies=one_way.notifies)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
-from allreduce_gen.frontend.machine import Recorder
+from allreduce_gen.frontend.recorder import Recorder
 from allreduce_gen.ir.events import (
     Combine,
     Load,

@@ -25,7 +25,7 @@ from allreduce_gen.ir.events import TileOp
 from allreduce_gen.ir.memory import View
 from allreduce_gen.spec import DType
 
-from .collectives import (
+from .collective_rules import (
     OPS,
     mode_of,
     reduce_op,

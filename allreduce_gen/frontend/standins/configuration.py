@@ -7,6 +7,13 @@ from typing import Any
 
 PLATFORMS = ("a2a3sim", "a2a3", "a5sim", "a5")
 
+PROFILER_LEVELS = {
+    "_SWIMLANE_MAX_LEVEL": 4,
+    "_SWIMLANE_FULL_LEVEL": 4,
+    "_SWIMLANE_CLI_HELP": "not simulated",
+}
+"""What the conftest.py of pypto's own tests makes options of."""
+
 
 @dataclass(kw_only=True)
 class DistributedConfig:

@@ -80,3 +80,7 @@ class MemorySpace(enum.Enum):
     Left = "Left"
     Right = "Right"
     Acc = "Acc"
+
+
+LogLevel = enum.Enum("LogLevel", "DEBUG INFO WARN ERROR FATAL EVENT NONE")
+"""How much pypto says while it compiles; nothing is said here."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import enums
 from .compiled import DistributedCompiledProgram, DistributedWorker
-from .configuration import DistributedConfig, RunConfig
+from .configuration import PROFILER_LEVELS, DistributedConfig, RunConfig
 from .decorators import Jit, MakeProgram, function, inline, program_decorator
 from .objects import DATA_TYPES, Directed, Direction, DynamicDim, Operation
 from .objects import Subscriptable as Kind
@@ -32,17 +32,25 @@ def make_modules(
             "RunConfig": RunConfig,
             "DistributedWorker": DistributedWorker,
         },
-        "pypto.runtime.runner": {"RunConfig": RunConfig},
+        "pypto.runtime.runner": {"RunConfig": RunConfig} | PROFILER_LEVELS,
         "pypto.runtime.distributed_runner": {"DistributedWorker": DistributedWorker},
+        "pypto.pypto_core": {
+            "_set_thread_log_level": _log_nothing,
+            "_clear_thread_log_level": _log_nothing,
+        },
     }
     names["pypto.ir"] |= names["pypto.ir.distributed_compiled_program"]
     modules = {name: make_module(name, known) for name, known in names.items()}
-    modules["pypto"] = make_module("pypto", {})
+    modules["pypto"] = make_module("pypto", {"LogLevel": enums.LogLevel})
     for name, module in modules.items():
         parent, _, child = name.rpartition(".")
         if parent:
             setattr(modules[parent], child, module)
     return modules
+
+
+def _log_nothing(*_: Any) -> None:
+    """A log level is set or cleared, and nothing is logged here."""
 
 
 _SHORT = {"pypto.language": "pl", "pypto.language.distributed": "pld"}

@@ -157,6 +157,12 @@ class Operation:
     def __call__(self, *_: Any, **__: Any) -> Any:
         raise called_outside(self.name, sys._getframe(1))
 
+    def __or__(self, other: object) -> Operation:
+        """`pypto.Thing | None` in an annotation, which nobody reads."""
+        return self
+
+    __ror__ = __or__
+
     def __repr__(self) -> str:
         return self.name
 

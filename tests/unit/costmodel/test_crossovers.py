@@ -48,7 +48,11 @@ def test_equals_do_not_take_over_from_each_other() -> None:
 
 def test_crossovers_follow_each_other() -> None:
     model = make_model(
-        alpha_s=2e-6, t_notify_s=2e-7, beta_s_per_byte=4e-11, gamma_s_per_byte=1e-11
+        alpha_s=2e-6,
+        t_notify_s=2e-7,
+        beta_s_per_byte=4e-11,
+        gamma_s_per_byte=1e-11,
+        copy_s_per_byte=1e-11,
     )
     found = find_crossovers(AllReduceSpec(num_ranks=64, size=64), FORMULAS, model)
     assert len(found) > 1

@@ -22,7 +22,7 @@ from .models import FULL, make_model
 
 
 def samples_of(model: CostModel, *, noise: float = 0.0) -> list[Sample]:
-    """Every algorithm at a few sizes, as `model` would time it, each 10 % off at most."""
+    """Every algorithm at a few sizes, as `model` would time it, off by `noise`."""
     found = []
     for ranks in (2, 4, 8):
         for size in (64.0, 4096.0, 65536.0):

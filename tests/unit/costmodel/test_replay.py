@@ -58,6 +58,7 @@ def test_they_agree_on_padded_vectors_too(algorithm: Algorithm, ranks: int) -> N
         {"dtype": DType.BF16},
         {"barrier": BarrierKind.DISSEMINATION},
         {"algorithm": Algorithm.RING, "dtype": DType.FP16},
+        {"transfer": Transfer.PUSH},
         {"algorithm": Algorithm.MESH, "transfer": Transfer.PUSH},
         {"algorithm": Algorithm.MESH, "barrier": BarrierKind.AUTO, "num_ranks": 17},
     ],

@@ -34,3 +34,13 @@ def test_commas_in_strings_do_not_split() -> None:
 def test_a_line_with_no_brackets_is_left_alone() -> None:
     line = f"# {'word ' * 30}\n"
     assert lay_out(line) == line
+
+
+def test_docstrings_are_left_alone() -> None:
+    text = f'"""Title.\n\n    f({"word, " * 20})\n"""\nx = 1\n'
+    assert lay_out(text) == text
+
+
+def test_a_grouped_expression_is_no_tuple() -> None:
+    line = f"x = ({'a' * 50} + {'b' * 50})\n"
+    assert lay_out(line) == line

@@ -1,0 +1,189 @@
+"""Collectives as source files: what outputs hold, by rank and index range."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from allreduce_gen.checks import Collective
+from allreduce_gen.verdicts import CheckedProgram, check_file
+
+from .sources import MESH_WINDOWS, STAGE_IN, barrier, line_of, write_program
+
+_REDUCE = """\
+acc = pl.load(data, [0, my_rank * CHUNK], [1, CHUNK])
+for step in pl.range(1, NUM_RANKS):
+    peer = (my_rank + step) % NUM_RANKS
+    part = pld.tile.remote_load(
+        data, peer=peer, offsets=[0, my_rank * CHUNK], shape=[1, CHUNK]
+    )
+    acc = pl.add(acc, part)
+y = pl.store(acc, [0, 0], y)"""
+
+_GATHER = """\
+for step in pl.range(NUM_RANKS):
+    peer = (my_rank + step) % NUM_RANKS
+    part = pld.tile.remote_load(data, peer=peer, offsets=[0, 0], shape=[1, SIZE])
+    y = pl.store(part, [0, peer * SIZE], y)"""
+
+_BROADCAST = """\
+root = my_rank - my_rank + 1
+part = pld.tile.remote_load(data, peer=root, offsets=[0, 0], shape=[1, SIZE])
+y = pl.store(part, [0, 0], y)"""
+
+_EXCHANGE = """\
+for step in pl.range(NUM_RANKS):
+    peer = (my_rank + step) % NUM_RANKS
+    part = pld.tile.remote_load(
+        data, peer=peer, offsets=[0, my_rank * CHUNK], shape=[1, CHUNK]
+    )
+    y = pl.store(part, [0, peer * CHUNK], y)"""
+
+_PROGRAMS = {
+    Collective.REDUCE_SCATTER: (_REDUCE, "SIZE // NUM_RANKS"),
+    Collective.ALL_GATHER: (_GATHER, "SIZE * NUM_RANKS"),
+    Collective.BROADCAST: (_BROADCAST, "SIZE"),
+    Collective.ALL_TO_ALL: (_EXCHANGE, "SIZE"),
+}
+
+
+def _write(collective: Collective, num_ranks: int, *edits: tuple[str, str]) -> str:
+    """The program, its chunk 16 long, with words of its last phase exchanged."""
+    last, out = _PROGRAMS[collective]
+    for before, after in edits:
+        assert before in last
+        last = last.replace(before, after)
+    return write_program(
+        STAGE_IN,
+        barrier(),
+        last,
+        num_ranks=num_ranks,
+        windows=MESH_WINDOWS,
+        out=out,
+        dtype="INT32",
+    )
+
+
+def _check(folder: Path, text: str) -> CheckedProgram:
+    path = folder / "kernel.py"
+    path.write_text(text)
+    (checked,) = check_file(path)
+    return checked
+
+
+@pytest.mark.parametrize("num_ranks", [2, 3, 4, 8])
+@pytest.mark.parametrize("collective", _PROGRAMS)
+def test_a_right_program_is_recognised(
+    tmp_path: Path, collective: Collective, num_ranks: int
+) -> None:
+    checked = _check(tmp_path, _write(collective, num_ranks))
+    assert checked.collective is collective
+    assert checked.findings == ()
+
+
+FAULTS: list[tuple[Collective, tuple[str, str], str, str, str]] = [
+    (
+        Collective.REDUCE_SCATTER,
+        ("range(1, NUM_RANKS)", "range(2, NUM_RANKS)"),
+        "AR405",
+        "y[0:16] of rank 0 lacks what rank 1 contributes",
+        "y = pl.store",
+    ),
+    (
+        Collective.REDUCE_SCATTER,
+        ("range(1, NUM_RANKS)", "range(NUM_RANKS)"),
+        "AR406",
+        "y[0:16] of rank 0 counts rank 0 2 times",
+        "y = pl.store",
+    ),
+    (
+        Collective.REDUCE_SCATTER,
+        ("y = pl.store", "acc = pl.add(acc, 3)\ny = pl.store"),
+        "AR410",
+        "y[0:16] of rank 0 holds the constant 3: no rank's input elements",
+        "y = pl.store",
+    ),
+    (
+        Collective.REDUCE_SCATTER,
+        ("offsets=[0, my_rank * CHUNK]", "offsets=[0, peer * CHUNK]"),
+        "AR408",
+        "y[0:16] of rank 0 holds x[16:32] of rank 1 where x[0:16] of rank 1 belongs",
+        "y = pl.store",
+    ),
+    (
+        Collective.ALL_GATHER,
+        ("pl.range(NUM_RANKS)", "pl.range(1, NUM_RANKS)"),
+        "AR405",
+        "y[0:64] of rank 0 is never written",
+        "",
+    ),
+    (
+        Collective.ALL_GATHER,
+        ("peer * SIZE]", "(peer + 1) % NUM_RANKS * SIZE]"),
+        "AR408",
+        "y[0:64] of rank 0 holds x[0:64] of rank 3 where x[0:64] of rank 0 belongs",
+        "y = pl.store",
+    ),
+    (
+        Collective.ALL_GATHER,
+        (
+            "    y = pl.store(part",
+            "    half = pl.mul(part, 2)\n    y = pl.store(half",
+        ),
+        "AR410",
+        "y[0:64] of rank 0 holds elements scaled by 2: no rank's input elements",
+        "y = pl.store",
+    ),
+    (
+        Collective.BROADCAST,
+        ("root = my_rank - my_rank + 1", "root = my_rank // 3"),
+        "AR408",
+        "y[0:64] of rank 3 holds x[0:64] of rank 1 where x[0:64] of rank 0 belongs",
+        "y = pl.store",
+    ),
+    (
+        Collective.ALL_TO_ALL,
+        ("pl.range(NUM_RANKS)", "pl.range(NUM_RANKS - 1)"),
+        "AR405",
+        "y[48:64] of rank 0 is never written",
+        "",
+    ),
+    (
+        Collective.ALL_TO_ALL,
+        (
+            "offsets=[0, my_rank * CHUNK]",
+            "offsets=[0, (my_rank + step // 3) % NUM_RANKS * CHUNK]",
+        ),
+        "AR408",
+        "y[48:64] of rank 0 holds x[16:32] of rank 3 where x[0:16] of rank 3 belongs",
+        "y = pl.store",
+    ),
+]
+
+
+@pytest.mark.parametrize(("collective", "edit", "code", "message", "line"), FAULTS)
+def test_a_fault_is_located_to_rank_and_range(
+    tmp_path: Path,
+    collective: Collective,
+    edit: tuple[str, str],
+    code: str,
+    message: str,
+    line: str,
+) -> None:
+    text = _write(collective, 4, edit)
+    checked = _check(tmp_path, text)
+    assert checked.collective is collective
+    errors = [one for one in checked.findings if one.is_error]
+    assert (errors[0].code.id, errors[0].message) == (code, message)
+    where = errors[0].location
+    assert where is not None
+    assert where.line == (line_of(text, line) if line else None)
+
+
+def test_a_program_that_copies_its_own_input_is_no_collective(tmp_path: Path) -> None:
+    for num_ranks in (2, 3, 4):
+        text = _write(Collective.BROADCAST, num_ranks, ("peer=root", "peer=my_rank"))
+        checked = _check(tmp_path, text)
+        assert checked.collective is None
+        assert checked.findings == ()
