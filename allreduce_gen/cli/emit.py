@@ -12,6 +12,7 @@ import click
 from allreduce_gen.checks import certify
 from allreduce_gen.diagnostics import SCHEMA_VERSION
 from allreduce_gen.engines.base import RunOptions
+from allreduce_gen.ir.printers import format_plan
 from allreduce_gen.kernel import Kernel, write_whole
 from allreduce_gen.pipeline import generate
 from allreduce_gen.verdicts import run_file
@@ -34,18 +35,21 @@ _STDOUT = "-"
     help="File for the reduction expression of every range, and its hash.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the plan too.")
 def emit_command(
     output: str,
     run_it: bool,
     check_only: bool,
     certificate: Path | None,
     quiet: bool,
+    verbose: bool,
     **spec_flags: Any,
 ) -> int:
     """Emit a proved kernel (the default command)."""
     _refuse_stdout_with(output, run_it=run_it, check_only=check_only)
     kernel = generate(make_spec(**spec_flags))
     print_diagnostics(kernel.warnings)
+    print_note(format_plan(kernel.plan, kernel.cost), quiet=not verbose)
     if check_only:
         return _compare(kernel, Path(output), quiet)
     if certificate is not None:

@@ -43,7 +43,7 @@ def _break(line: str) -> str:
 
 
 def _takes_items(line: str, start: int) -> bool:
-    """Whether the bracket at `start` is no mere grouping, which a comma would change."""
+    """Whether the bracket at `start` does more than group, so that a comma is safe."""
     before = line[:start].rstrip()
     return line[start] != "(" or before[-1:].isalnum() or before[-1:] in (*")]_",)
 

@@ -8,6 +8,8 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, assert_never
 
+from allreduce_gen.spec import Reuse
+
 from .constants import Constant, Factor
 from .cost import Cost
 from .expr import ONE, Binary, Const, Minimum, Name, format_expr
@@ -30,13 +32,20 @@ from .steps import (
 
 SCHEMA_VERSION = 1
 
+_REUSE = {
+    Reuse.ONCE: "fresh at every call",
+    Reuse.EPOCH: "may persist for any number of calls; the k-th passes epoch=k",
+    Reuse.SELF_CLEARING: "may persist for any number of calls",
+}
+
 
 def format_plan(plan: Plan, cost: Cost) -> str:
     """The plan as a page of text, without a trailing newline."""
     spec = plan.spec
+    ranks = f"{spec.num_ranks} {_plural('rank', spec.num_ranks)}"
     sections = [
         f"{spec.name}: {spec.op.value} of {spec.size} {spec.dtype.value} elements "
-        f"over {spec.num_ranks} {_plural('rank', spec.num_ranks)}, for {spec.platform}",
+        f"over {ranks}, for {spec.platform}\nwindows: {_REUSE[spec.reuse]}",
         _section("constants", _constant_rows(plan)),
         _section("windows", _window_rows(plan)),
         _section("names", ((b.name, format_expr(b.value)) for b in plan.bindings)),
@@ -52,6 +61,7 @@ def plan_to_json(plan: Plan, cost: Cost) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "spec": _plain(plan.spec),
+        "windows_may_be": _REUSE[plan.spec.reuse],
         "env": plan.env,
         "windows": [_plain(window) for window in plan.windows],
         "signal_rows": {row.name: row.value for row in plan.signal_rows},

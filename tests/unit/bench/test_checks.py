@@ -36,14 +36,5 @@ def test_the_table_has_a_row_a_case(capsys) -> None:
     run_cli(["bench", "--repeats", "1"])
     head, first, second = capsys.readouterr().out.splitlines()
     assert head.split()[3:] == ["vector", "median", "allowed", "peak", "memory"]
-        "check",
-        "of",
-        "two_phase",
-        "vector",
-        "median",
-        "allowed",
-        "peak",
-        "memory",
-    ]
     assert first.split()[:4] == ["2", "ranks", "0", "KiB"]
     assert second.split()[:2] == ["3", "ranks"]
