@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from allreduce_gen.checks import Analysis, check_deadlock, find_races
 from allreduce_gen.checks.counterexample import MOST_FINDINGS
@@ -18,11 +18,19 @@ from allreduce_gen.exploration import check_and_explore
 from allreduce_gen.frontend import load_source, trace_program
 from allreduce_gen.ir.trace import Trace
 
-from .random_programs import Step, scripts, to_source, to_trace
+from .random_programs import Kind, Step, scripts, to_source, to_trace
 
 Pairs = set[tuple[int | None, ...]]
 RACES = (codes.AR401, codes.AR402, codes.AR403)
 EXAMPLES = settings(max_examples=200, deadline=None, derandomize=True)
+
+
+def _wait(row: int, column: int, expected: int = 1) -> Step:
+    return Step(kind=Kind.WAIT, at=(row, column), value=expected)
+
+
+def _notify(peer: int, row: int, column: int, *, is_set: bool = False) -> Step:
+    return Step(kind=Kind.NOTIFY, peer=peer, at=(row, column), is_set=is_set)
 
 
 def _race_lines(verdict: Verdict, trace: Trace) -> Pairs:
@@ -61,8 +69,17 @@ def compare_judges(trace: Trace) -> None:
     assert all(one.code is not codes.AR309 for one in explored)
 
 
+_BESIDE_A_SET = (
+    (_wait(0, 0, 2), _wait(1, 1), _notify(1, 1, 0)),
+    (_notify(0, 0, 0), _wait(1, 0), _notify(0, 1, 1)),
+    (_notify(0, 0, 0, is_set=True),),
+)
+"""Ranks 0 and 1 wait for each other; only in some orders does rank 0 get that far."""
+
+
 @EXAMPLES
 @given(program=scripts())
+@example(program=_BESIDE_A_SET)
 def test_the_judges_agree_about_traces(program: tuple[tuple[Step, ...], ...]) -> None:
     compare_judges(to_trace(program))
 

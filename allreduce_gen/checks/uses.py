@@ -58,8 +58,11 @@ def _blocked_in_some_order(
     slots, stalls = analysis.sync.slots, analysis.replay.stalls
     if analysis.decided is not None and analysis.decided.blocked:
         doubtful = {point for slot in slots if slot.doubt for point, _ in slot.waits}
-        if stalls and doubtful.isdisjoint(analysis.decided.blocked):
-            return None
+        is_told = any(
+            not any(slots[one.slot].doubt for one in stall) for stall in stalls
+        )
+        if is_told and doubtful.isdisjoint(analysis.decided.blocked):
+            return None  # a cycle that every order has
         return analysis.decided.blocked, analysis.decided.schedule
     if stalls and any(slots[one.slot].doubt for one in stalls[0]):
         blocked = tuple(one.point for one in stalls[0])

@@ -149,16 +149,16 @@ AR309 = Code(
     id="AR309",
     name="not-decided",
     what="The checks can neither prove the program sound nor show that it fails.",
-    why="One replay settles every interleaving where slots only grow and waits compare "
-    "with `Ge`. Other uses of a slot may depend on the interleaving, and a loop whose "
-    "rounds depend on each other may be too long to unroll. What is not proved is "
-    "refused, not waved through.",
+    why="One replay settles every interleaving where slots only grow. Other uses of a "
+    "slot may depend on the interleaving: for up to 4 ranks all of them are searched, "
+    "within a budget, but not for more. A loop whose rounds depend on each other may "
+    "be too long to unroll. What is not proved is refused, not waved through.",
     example="""\
-pld.system.wait(
-    signal, offsets=[0, 0], expected=NUM_RANKS, cmp=pld.WaitCmp.Eq
-)  # on a counter that every rank raises and lowers again""",
-    fix="Write it with `pld.NotifyOp.AtomicAdd` of positive values and "
-    "`pld.WaitCmp.Ge`. Let the rounds of a long loop use regions of their own.",
+pld.system.notify(
+    signal, peer=peer, offsets=[0, my_rank], value=-1, op=pld.NotifyOp.AtomicAdd
+)  # lowers a slot that the peer waits on: has it looked yet?""",
+    fix="Write it with `pld.NotifyOp.AtomicAdd` of positive values, and let only the "
+    "rank that waits on a slot lower it. Let the rounds of a long loop use regions of their own.",
 )
 
 AR310 = Code(

@@ -41,6 +41,10 @@ class Search:
             for place, sync in enumerate(program.syncs):
                 self._users[self._slots[sync.slot]].append((agent, place, sync))
 
+        self._is_added = [
+            all(_adds(sync.event) for _, _, sync in users) for users in self._users
+        ]
+
     @property
     def ends(self) -> Places:
         """Where every agent has passed all its signals."""
@@ -168,34 +172,51 @@ class Search:
         return all(place >= furthest[user] for user, place in against)
 
     def _furthest(self, state: State, limits: Places) -> list[int]:
-        """Places that no agent gets past from `state`, whatever is lowered meanwhile.
+        """Places that no agent gets past from `state`.
 
-        Slots are taken to hold the most that anybody may have made of them.
+        Slots are taken to hold the most that anybody may have made of them; lowered
+        are they for whoever has lowered them itself.
         """
-        places, highest = list(state[0]), list(state[1])
+        places, bounds = list(state[0]), _Bounds(list(state[1]), self._is_added)
         goes_on = True
         while goes_on:
             goes_on = False
             for agent, program in enumerate(self._programs):
                 while places[agent] < limits[agent]:
                     sync = program.syncs[places[agent]]
-                    if not _may_pass(sync, highest, self._slots[sync.slot]):
+                    if not bounds.let(agent, sync.event, self._slots[sync.slot]):
                         break
                     places[agent] += 1
                     goes_on = True
         return places
 
 
-def _may_pass(sync: Sync, highest: list[int], number: int) -> bool:
-    """Whether the signal may happen; a notify raises what its slot may hold."""
-    match sync.event:
-        case Wait(expected=expected):
-            return highest[number] >= expected
-        case Notify(op=NotifyOp.SET, value=value):
-            highest[number] = max(highest[number], value)
-        case Notify(value=value):
-            highest[number] += max(value, 0)
-    return True
+def _adds(event: Notify | Wait) -> bool:
+    """Whether it is no Set."""
+    return isinstance(event, Wait) or event.op is NotifyOp.ATOMIC_ADD
+
+
+class _Bounds:
+    """The most that slots may hold, as seen by each agent."""
+
+    def __init__(self, highest: list[int], is_added: Sequence[bool]) -> None:
+        self._highest, self._is_added = highest, is_added
+        self._lowered: dict[tuple[int, int], int] = {}
+
+    def let(self, agent: int, event: Notify | Wait, number: int) -> bool:
+        """Whether the agent's signal may happen; a notify moves the bounds."""
+        match event:
+            case Wait(expected=expected):
+                lowered = self._lowered.get((agent, number), 0)
+                return self._highest[number] + lowered >= expected
+            case Notify(op=NotifyOp.SET, value=value):
+                self._highest[number] = max(self._highest[number], value)
+            case Notify(value=value) if value >= 0:
+                self._highest[number] += value
+            case Notify(value=value) if self._is_added[number]:
+                lowered = self._lowered.get((agent, number), 0)
+                self._lowered[agent, number] = lowered + value
+        return True
 
 
 def _trace_back(

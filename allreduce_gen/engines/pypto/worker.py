@@ -21,6 +21,9 @@ from .messages import decode, encode, finding_from_json
 
 _PACKAGE_ROOT = str(Path(__file__).parents[3])
 _CHILD = "allreduce_gen.engines.pypto.child"
+# pypto's simulator lets a wait go after so many looks, be the signal there or not, and
+# then goes on with what it finds. 0 is for ever: `timeout` ends what is blocked.
+_SPINS = "PTO_CPU_SIM_TWAIT_MAX_SPINS"
 _GRACE = 5.0  # seconds that it has to put away its devices before it is killed
 
 
@@ -33,6 +36,7 @@ class Worker:
         self.folder = Path(self._folder.name)
         paths = [_PACKAGE_ROOT, os.environ.get("PYTHONPATH", "")]
         environment = {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        environment[_SPINS] = os.environ.get(_SPINS, "0")
         if not builds_here:
             environment["PYPTO_PROG_BUILD_DIR"] = self._folder.name
         with self._log.open("wb") as log:

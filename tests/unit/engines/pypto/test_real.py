@@ -10,10 +10,10 @@ import pytest
 
 from allreduce_gen import AllReduceSpec, DType, Form, ReduceOp, generate
 from allreduce_gen.engines.base import EngineName, HostTensor, RunOptions, SourceProgram
-from allreduce_gen.engines.pypto import compile_source
+from allreduce_gen.engines.pypto import compile_source, run_pypto
 from allreduce_gen.engines.pypto.engine import compile_with
 from allreduce_gen.engines.pypto.worker import Worker
-from allreduce_gen.errors import CompileError
+from allreduce_gen.errors import CompileError, ExecutionError
 from allreduce_gen.verdicts import check_for_run, run_checked
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "kernels"
@@ -98,3 +98,26 @@ def test_both_forms_run_right(form: Form, tmp_path: Path) -> None:
     for checked in check_for_run(path):
         report = run_checked(checked, EngineName.PYPTO, RunOptions(timeout=300))
         assert report.num_ranks == 2
+
+
+@pytest.mark.usefixtures("simulator")
+def test_a_rank_that_is_blocked_for_good_ends_at_the_limit() -> None:
+    kernel = generate(AllReduceSpec(num_ranks=2, size=64))
+    text = kernel.source.replace("expected=1", "expected=2", 1)
+    source = SourceProgram(
+        file=Path("kernel.py"),
+        name="AllReduce",
+        platform="a2a3sim",
+        num_ranks=2,
+        tensors=tuple(
+            HostTensor(
+                name=name, shape=(2, 1, 64), dtype=DType.FP32, is_written=name == "y"
+            )
+            for name in "xy"
+        ),
+        text=text,
+    )
+    with pytest.raises(ExecutionError) as caught:
+        run_pypto(source, {"x": np.ones((2, 64), np.float32)}, RunOptions(timeout=20))
+    (finding,) = caught.value.diagnostics
+    assert finding.code.id == "AR803"
