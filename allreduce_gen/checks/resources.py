@@ -6,21 +6,35 @@ from collections import Counter
 from collections.abc import Iterator
 
 from allreduce_gen.diagnostics import Diagnostic, codes, diagnose
-from allreduce_gen.ir.events import Event, Repeat, Tile
+from allreduce_gen.ir.events import Combine, Event, Repeat, Tile, TileOp
 from allreduce_gen.ir.liveness import tile_slots
 from allreduce_gen.ir.trace import AgentTrace, Trace, locate
 from allreduce_gen.ir.widen import tile_defined
-from allreduce_gen.targets import ALIGNMENT_BYTES, MAX_RANKS, PLATFORMS
+from allreduce_gen.spec import DType, ReduceOp
+from allreduce_gen.targets import ALIGNMENT_BYTES, MAX_RANKS, PLATFORMS, Target
 
 from .grouping import group
 
+_OPS = {
+    TileOp.ADD: ReduceOp.SUM,
+    TileOp.SUB: ReduceOp.SUM,
+    TileOp.MUL: ReduceOp.PROD,
+    TileOp.MAX: ReduceOp.MAX,
+    TileOp.MIN: ReduceOp.MIN,
+}
+
 
 def check_resources(trace: Trace) -> Iterator[Diagnostic]:
-    """AR106, AR501, AR502 and AR506."""
+    """AR104, AR106, AR501, AR502 and AR506."""
     yield from _check_ranks(trace)
     yield from _check_cores(trace)
     yield from group(one for agent in trace.agents for one in _check_rows(agent))
     yield from group(one for agent in trace.agents for one in _check_ub(trace, agent))
+    target = PLATFORMS.get(trace.platform)
+    if target is not None:
+        yield from group(
+            one for agent in trace.agents for one in _check_arithmetic(target, agent)
+        )
 
 
 def _check_ranks(trace: Trace) -> Iterator[Diagnostic]:
@@ -77,6 +91,30 @@ def _check_rows(one: AgentTrace) -> Iterator[Diagnostic]:
                     help="pad the tile's last dimension to whole blocks of "
                     f"{ALIGNMENT_BYTES} bytes and cut it with valid_shape",
                 )
+
+
+def _check_arithmetic(target: Target, one: AgentTrace) -> Iterator[Diagnostic]:
+    """The assembler refuses what the vector unit lacks; its simulator may not."""
+    for index, event in enumerate(one.events):
+        for combine in _combines(event):
+            op, dtype = _OPS.get(combine.op), combine.tile.dtype
+            if op is None or target.combines(op, dtype):
+                continue
+            others = [each.value for each in DType if target.combines(op, each)]
+            yield diagnose(
+                codes.AR104,
+                f"{target.name} cannot {combine.op.value} tiles of {dtype.value}",
+                location=locate(one.agent, index, event),
+                help=f"cast them to one of {', '.join(others)} and the result back",
+            )
+
+
+def _combines(event: Event) -> Iterator[Combine]:
+    if isinstance(event, Repeat):
+        for inner in event.body:
+            yield from _combines(inner)
+    elif isinstance(event, Combine):
+        yield event
 
 
 def _tiles_made(event: Event) -> Iterator[Tile]:

@@ -72,14 +72,14 @@ def _sweep(algorithm: Algorithm, output_format: str) -> int:
 
 
 def _table(times: list[CheckTime]) -> Table:
-    table = Table(
-        "check of two_phase", "vector", "median", "allowed", "peak memory", box=None
-    )
+    heads = ("check of two_phase", "vector", "median", "CPU", "allowed", "peak memory")
+    table = Table(*heads, box=None)
     for one in times:
         table.add_row(
             f"{one.num_ranks} ranks",
             f"{one.size_bytes // 1024} KiB",
             f"{one.seconds:.3f} s",
+            f"{one.cpu_seconds:.3f} s",
             f"{one.limit_seconds:.1f} s",
             f"{one.peak_bytes // 1024**2} MiB",
         )

@@ -155,15 +155,20 @@ def _widen_event(event: Event, dim: int, count: int) -> Event:
     for name in ("tile", "left", "right", "source"):
         tile = getattr(event, name, None)
         if tile is not None:
-            shape = _grow(tile.shape, dim, count)
-            changes[name] = dataclasses.replace(tile, shape=shape, valid=shape)
+            changes[name] = _widen_tile(tile, dim, count)
     for region in regions(event):
-        changes["region"] = dataclasses.replace(
-            region,
+        changes["region"] = Region(
+            view=region.view,
+            offsets=region.offsets,
             shape=_grow(region.shape, dim, count),
             strides=region.strides[:-1],
         )
     return with_fields(event, changes)
+
+
+def _widen_tile(tile: Tile, dim: int, count: int) -> Tile:
+    shape = _grow(tile.shape, dim, count)
+    return Tile(id=tile.id, shape=shape, dtype=tile.dtype, valid=shape)
 
 
 def _grow(shape: tuple[int, ...], dim: int, count: int) -> tuple[int, ...]:

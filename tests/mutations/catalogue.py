@@ -42,7 +42,7 @@ _BLOCKS = "AR301 AR304 AR305"
 _CONTENTS = "AR405 AR406 AR407 AR408 AR410"
 
 _LIST: tuple[tuple[str, Find, str], ...] = (
-    ("drop a barrier", signals.drop_barrier, f"{_RACES} AR407"),
+    ("drop a barrier", signals.drop_barrier, f"{_RACES} {_BLOCKS} AR407"),
     ("drop a notify", signals.drop_notify, f"{_BLOCKS} {_RACES} AR303"),
     ("drop a wait", signals.drop_wait, _RACES),
     ("wait before the notify", signals.wait_first, "AR304"),

@@ -158,7 +158,8 @@ pld.system.notify(
     signal, peer=peer, offsets=[0, my_rank], value=-1, op=pld.NotifyOp.AtomicAdd
 )  # lowers a slot that the peer waits on: has it looked yet?""",
     fix="Write it with `pld.NotifyOp.AtomicAdd` of positive values, and let only the "
-    "rank that waits on a slot lower it. Let the rounds of a long loop use regions of their own.",
+    "rank that waits on a slot lower it. Let the rounds of a long loop use regions of "
+    "their own.",
 )
 
 AR310 = Code(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +27,7 @@ class DistributedCompiledProgram:
         """
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="allreduce-gen-"))
+            atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
             for part in self._runner.parts:
                 place = self._folder / "next_levels" / part
                 place.mkdir(parents=True)

@@ -20,6 +20,7 @@ def test_every_case_is_measured() -> None:
     first, second = checks.measure_checks(repeats=1)
     assert (first.num_ranks, first.size_bytes, first.repeats) == (2, 256, 1)
     assert first.seconds > 0
+    assert first.cpu_seconds > 0
     assert first.peak_bytes > 1 << 20
     assert first.is_within
     assert not second.is_within
@@ -35,6 +36,6 @@ def test_the_command_fails_where_it_takes_too_long(capsys) -> None:
 def test_the_table_has_a_row_a_case(capsys) -> None:
     run_cli(["bench", "--repeats", "1"])
     head, first, second = capsys.readouterr().out.splitlines()
-    assert head.split()[3:] == ["vector", "median", "allowed", "peak", "memory"]
+    assert head.split()[3:] == ["vector", "median", "CPU", "allowed", "peak", "memory"]
     assert first.split()[:4] == ["2", "ranks", "0", "KiB"]
     assert second.split()[:2] == ["3", "ranks"]

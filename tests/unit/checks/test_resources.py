@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from allreduce_gen.checks import check_resources
+from allreduce_gen.ir.expand import expand
+from allreduce_gen.planner import make_plan
+from allreduce_gen.spec import Accumulate, AllReduceSpec, DType
 
 
 def _copy(length: int):
@@ -58,3 +63,24 @@ def test_too_many_ranks_and_cores(programs, kinds) -> None:
     blocks = programs.write(2, 8, lambda me: None, blocks=49)
     assert kinds(check_resources(blocks)) == ["AR506"]
     assert kinds(check_resources(programs.write(64, 8, lambda me: None))) == []
+
+
+@pytest.mark.parametrize(
+    ("platform", "dtype", "codes"),
+    [
+        ("a5", DType.INT8, []),
+        ("a2a3", DType.INT8, ["AR104"]),
+        ("a2a3", DType.BF16, ["AR104"]),
+        ("a2a3", DType.FP16, []),
+    ],
+)
+def test_arithmetic_that_the_platform_lacks(kinds, platform, dtype, codes) -> None:
+    spec = AllReduceSpec(
+        num_ranks=2,
+        size=64,
+        dtype=dtype,
+        platform="a5",
+        accumulate=Accumulate.NATIVE,
+    )
+    trace = replace(expand(make_plan(spec)), platform=platform)
+    assert kinds(check_resources(trace)) == codes
