@@ -22,13 +22,15 @@ class Target:
     """One platform: `ub_bytes` of on-chip buffer a core, `num_cores` vector cores.
 
     `arithmetic` names the element types that its vector unit combines by each operator,
-    `casts` those that it also converts to FP32 and back.
+    `casts` those that it also converts to FP32 and back, `atomic_adds` those that a
+    store can add in memory.
     """
 
     name: str
     ub_bytes: int
     num_cores: int
     arithmetic: dict[ReduceOp, frozenset[DType]]
+    atomic_adds: frozenset[DType]
     casts: frozenset[DType] = frozenset({DType.FP16, DType.BF16})
 
     def combines(self, op: ReduceOp, dtype: DType) -> bool:
@@ -69,12 +71,15 @@ def _arithmetic(
     }
 
 
+_ATOMIC = frozenset({DType.FP32, DType.FP16, DType.INT32, DType.INT16, DType.INT8})
+
 PLATFORMS: dict[str, Target] = {
     name: Target(
         name=name,
         ub_bytes=ub_bytes,
         num_cores=cores,
         arithmetic=_arithmetic(adds, multiplies),
+        atomic_adds=_ATOMIC | ({DType.BF16} if name.startswith("a2a3") else set()),
     )
     for name, ub_bytes, cores, adds, multiplies in (
         ("a2a3sim", 188416, 48, _A2A3, _A2A3),

@@ -23,7 +23,7 @@ from .grouping import sort_findings
 from .order import check_order
 from .outputs import Outputs, read_outputs, recognise_outputs
 from .program import Point
-from .provenance import check_provenance, recognise
+from .provenance import check_provenance, check_written, recognise
 from .races import check_races, find_races, report_races
 from .resources import check_resources
 from .signals import check_signals
@@ -45,6 +45,7 @@ __all__ = [
     "check_signals",
     "check_trace",
     "check_unknown",
+    "check_written",
     "recognise",
     "without_collection",
 ]

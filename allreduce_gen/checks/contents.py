@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from allreduce_gen.ir.events import TileOp
+from allreduce_gen.spec import DType
 
 from .collectives import Source
 from .evaluation import Evaluation
@@ -69,6 +70,7 @@ class Content(NamedTuple):
     writer: Point | None
 
 
+_SCALE_TOL = 2.0**-20  # a factor is written in decimal, and held in FP32
 _NEUTRAL: dict[TileOp | None, float] = {TileOp.ADD: 0.0, TileOp.MUL: 1.0}
 _REDUCES = (TileOp.ADD, TileOp.MUL, TileOp.MAX, TileOp.MIN)
 _Scales: TypeAlias = tuple[tuple[str, float], ...]
@@ -90,6 +92,7 @@ class _Flat:
     op: TileOp | None = None
     leaves: list[_Loose] = field(default_factory=list)
     why: list[str] = field(default_factory=list)
+    casts: list[DType] = field(default_factory=list)
 
 
 class Reader:
@@ -155,6 +158,7 @@ class Reader:
                     flat.why.append(f"the constant {node.scalar:g}")
                 todo.append(_Loose(node.source, shift, (*scales, scale)))
             elif isinstance(node, Rounded):
+                flat.casts.append(node.dtype)
                 todo.append(_Loose(node.source, shift, scales))
             else:
                 flat.leaves.append(_Loose(number, shift, scales))
@@ -179,7 +183,8 @@ class Reader:
                 why.append(node.why)
             else:
                 is_faulty = True
-        why += self._odd_scales({term.scales for term in terms})
+        why += self._odd_scales({term.scales for term in terms}, flat.op)
+        why += self._lossy_casts(flat)
         return Terms(
             op=flat.op,
             terms=tuple(terms),
@@ -190,7 +195,20 @@ class Reader:
             is_faulty=is_faulty,
         )
 
-    def _odd_scales(self, scales: set[_Scales]) -> Iterator[str]:
+    def _lossy_casts(self, flat: _Flat) -> Iterator[str]:
+        """Casts of real numbers to integers."""
+        real = any(
+            owner.operand.dtype.is_float
+            for parts in self._parts.values()
+            for owner in parts.owners[:1]
+        )
+        for dtype in dict.fromkeys(flat.casts):
+            if real and not dtype.is_float:
+                yield f"elements cut to {dtype.value}"
+
+    def _odd_scales(
+        self, scales: set[_Scales], combined_by: TileOp | None
+    ) -> Iterator[str]:
         """Scales that make neither a plain reduction nor a mean of all ranks."""
         if len(scales) > 1:
             yield "elements scaled differently"
@@ -201,10 +219,10 @@ class Reader:
                 for op, scalar in one
                 if op in (TileOp.MUL.value, TileOp.DIV.value)
             )
-            mean = 1 / self._evaluation.num_ranks
-            if not any(
-                math.isclose(factor, right, rel_tol=1e-3) for right in (1, mean)
-            ):
+            right = {1.0}
+            if combined_by in (TileOp.ADD, None):
+                right.add(1 / self._evaluation.num_ranks)
+            if not any(math.isclose(factor, one, rel_tol=_SCALE_TOL) for one in right):
                 yield f"elements scaled by {factor:g}"
 
     def _term(self, leaf: Leaf, loose: _Loose, start: int, shift: int) -> Term | None:

@@ -188,7 +188,7 @@ def _weight(
     if is_right(output, content, want):
         return _RIGHT
     ranks = {rank for rank, _ in sources}
-    if len(ranks) < 2:
+    if len(ranks) < 2 and len(content.terms.terms) < 2:
         is_copy = bool(ranks - {output.rank}) and collective is Collective.ALL_GATHER
         return _NEAR if is_copy else 0
     if sources <= want.sources:

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from allreduce_gen.diagnostics import Code, Diagnostic, Location, codes, diagnose
-from allreduce_gen.ir.events import TileOp
-from allreduce_gen.ir.memory import Buffer
+from allreduce_gen.ir.events import RemoteStore, Store, TileOp
+from allreduce_gen.ir.memory import Buffer, BufferKind
 from allreduce_gen.ir.trace import Trace
+from allreduce_gen.ir.widen import inner_events, regions
 
 from .analysis import Analysis
 from .collectives import Collective, Source, Wanted
@@ -47,6 +48,30 @@ def check_provenance(
     yield from group(_judge_all(analysis, read, collective))
     if collective is not None:
         yield from (_report_unread(buffer) for buffer in read.unread)
+
+
+def check_written(trace: Trace) -> Iterator[Diagnostic]:
+    """AR405 for outputs that no rank writes, in a program that reads inputs.
+
+    That is wrong whatever the outputs should hold; a program that only signals, or
+    moves data between windows, is left alone.
+    """
+    touched = {
+        (region.view.buffer, isinstance(event, Store | RemoteStore))
+        for one in trace.agents
+        for event in inner_events(one.events)
+        for region in regions(event)
+    }
+    kinds = {buffer.kind for buffer, writes in touched if not writes}
+    if BufferKind.INPUT not in kinds:
+        return
+    for buffer in trace.buffers:
+        if buffer.kind is BufferKind.OUTPUT and (buffer, True) not in touched:
+            yield diagnose(
+                codes.AR405,
+                f"{buffer.name} is never written, by no rank",
+                help="store the result in it, or leave it out",
+            )
 
 
 def _judge_all(

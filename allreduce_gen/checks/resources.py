@@ -6,7 +6,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from allreduce_gen.diagnostics import Diagnostic, codes, diagnose
-from allreduce_gen.ir.events import Combine, Event, Repeat, Tile, TileOp
+from allreduce_gen.ir.events import (
+    Combine,
+    Event,
+    RemoteStore,
+    Repeat,
+    Store,
+    Tile,
+    TileOp,
+)
 from allreduce_gen.ir.liveness import tile_slots
 from allreduce_gen.ir.trace import AgentTrace, Trace, locate
 from allreduce_gen.ir.widen import tile_defined
@@ -96,6 +104,16 @@ def _check_rows(one: AgentTrace) -> Iterator[Diagnostic]:
 def _check_arithmetic(target: Target, one: AgentTrace) -> Iterator[Diagnostic]:
     """The assembler refuses what the vector unit lacks; its simulator may not."""
     for index, event in enumerate(one.events):
+        if isinstance(event, Store | RemoteStore) and event.atomic:
+            dtype = event.tile.dtype
+            if dtype not in target.atomic_adds:
+                allowed = [each.value for each in DType if each in target.atomic_adds]
+                yield diagnose(
+                    codes.AR104,
+                    f"{target.name} cannot add {dtype.value} atomically in memory",
+                    location=locate(one.agent, index, event),
+                    help=f"use one of {', '.join(allowed)}, or slots of their own",
+                )
         for combine in _combines(event):
             op, dtype = _OPS.get(combine.op), combine.tile.dtype
             if op is None or target.combines(op, dtype):

@@ -9,6 +9,9 @@ from typing import Any
 import click
 
 from allreduce_gen.costmodel import Crossover, find_crossovers, load_model
+from allreduce_gen.errors import SpecError
+from allreduce_gen.pipeline import refuse
+from allreduce_gen.planner import check_spec
 from allreduce_gen.report import (
     Comparison,
     compare_algorithms,
@@ -44,6 +47,8 @@ def compare_command(
     if sizes is not None and (size is not None or shape is not None):
         raise click.UsageError("--sizes stands in place of --size and --shape")
     spec = make_spec(size=sizes[0] if sizes else size, shape=shape, **spec_flags)
+    for each in sizes or (spec.size,):
+        refuse(SpecError, check_spec(replace(spec, size=each)))
     model = load_model(spec.platform, cost_model)
     compared = [
         compare_algorithms(replace(spec, size=each), model)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from allreduce_gen.diagnostics import codes, diagnose
+from allreduce_gen.diagnostics import Diagnostic, codes, diagnose
 from allreduce_gen.engines.mpi import (
     OneRankFailedError,
     PeerFailedError,
@@ -40,6 +40,18 @@ def exit_code(error: AllReduceGenError) -> int:
     return REFUSED
 
 
+class _OutOfTime(BaseException):
+    """The limit is reached. No `except Exception`, ours or a script's, may eat it."""
+
+
+def _stopped(seconds: float) -> Diagnostic:
+    return diagnose(
+        codes.AR803,
+        f"stopped after {seconds:g} s, before the run had ended",
+        help="give a longer --timeout, or run a smaller size",
+    )
+
+
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
     """Raise ExecutionError (AR803) in what takes longer than `seconds`.
@@ -51,20 +63,14 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         return
 
     def stop(*_: Any) -> None:
-        raise ExecutionError(
-            [
-                diagnose(
-                    codes.AR803,
-                    f"stopped after {seconds:g} s, before the run had ended",
-                    help="give a longer --timeout, or run a smaller size",
-                )
-            ]
-        )
+        raise _OutOfTime
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
+    except _OutOfTime:
+        raise ExecutionError([_stopped(seconds)]) from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

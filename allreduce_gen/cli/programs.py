@@ -80,5 +80,9 @@ def check_command(
     judged = judge_files(files, as_script_where_needed(check, ranks))
     print_judged(judged, output_format, quiet=quiet)
     findings = [finding for one in judged for finding in one.findings]
-    refused = any(one.is_error for one in findings) or (strict and bool(findings))
-    return 1 if refused else 0
+    # What was not judged is not proved, and --strict wants proof.
+    unjudged = any(
+        program.collective is None for one in judged for program in one.programs
+    )
+    refused = any(one.is_error for one in findings)
+    return 1 if refused or (strict and (bool(findings) or unjudged)) else 0

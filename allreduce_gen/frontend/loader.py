@@ -101,10 +101,14 @@ def stand_in(
 
 
 def _execute(code: CodeType, module: ModuleType) -> None:
-    """Run the file's module level. Raises CompileError AR704 for what it raises."""
+    """Run the file's module level. Raises CompileError AR704 for what it raises.
+
+    What it prints goes to stderr: stdout is for results.
+    """
     file = code.co_filename
     try:
-        exec(code, module.__dict__)
+        with contextlib.redirect_stdout(sys.stderr):
+            exec(code, module.__dict__)
     except AllReduceGenError:
         raise
     except (Exception, SystemExit) as error:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from allreduce_gen.spec import DType, ReduceOp
 
-from .events import Combine, Event, Load, Repeat, Scale, Store, TileOp
+from .events import Combine, Load, Scale, Store, TileOp
 from .memory import BufferKind
 from .trace import Trace
+from .widen import inner_events
 
 _OPS = {
     TileOp.ADD: ReduceOp.SUM,
@@ -37,7 +37,7 @@ def recognise_op(trace: Trace) -> ReduceOp | None:
     ops: set[TileOp] = set()
     scales = False
     for one in trace.agents:
-        for event in _inner(one.events):
+        for event in inner_events(one.events):
             if isinstance(event, Combine):
                 ops.add(event.op)
             scales = scales or isinstance(event, Scale)
@@ -54,7 +54,7 @@ def call_buffers(trace: Trace) -> tuple[CallBuffers, ...] | None:
     dtypes = {
         event.region.view.buffer: event.region.view.dtype
         for one in trace.agents
-        for event in _inner(one.events)
+        for event in inner_events(one.events)
         if isinstance(event, Load | Store)
     }
     by_kind = {
@@ -75,12 +75,3 @@ def call_buffers(trace: Trace) -> tuple[CallBuffers, ...] | None:
         )
         for source, target in zip(sources, targets, strict=True)
     )
-
-
-def _inner(events: tuple[Event, ...]) -> Iterator[Event]:
-    """The events, those inside loops included, each loop's body once."""
-    for event in events:
-        if isinstance(event, Repeat):
-            yield from _inner(event.body)
-        else:
-            yield event

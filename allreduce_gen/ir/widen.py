@@ -14,7 +14,7 @@ loops are unrolled, up to MAX_EVENTS.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .events import (
     Cast,
@@ -73,6 +73,15 @@ def regions(event: Event) -> Iterator[Region]:
     """The data region that `event` reads or writes, where it has one."""
     if isinstance(event, Load | Store | RemoteLoad | RemoteStore):
         yield event.region
+
+
+def inner_events(events: Iterable[Event]) -> Iterator[Event]:
+    """The events, those inside loops included, each loop's body once."""
+    for event in events:
+        if isinstance(event, Repeat):
+            yield from inner_events(event.body)
+        else:
+            yield event
 
 
 def tiles_used(event: Event) -> tuple[Tile, ...]:

@@ -110,6 +110,14 @@ def _check_tile(spec: AllReduceSpec) -> Iterator[Diagnostic]:
             f"a tile of {spec.tile} elements; it holds at least 1",
             help="give --tile a positive number of elements, or leave it out",
         )
+    elif spec.tile is not None and spec.tile % aligned_elems(spec.dtype):
+        block = aligned_elems(spec.dtype)
+        yield diagnose(
+            codes.AR107,
+            f"a tile of {spec.tile} {spec.dtype.value} elements, which are no whole "
+            "32-byte blocks",
+            help=f"give --tile a multiple of {block}",
+        )
 
 
 def _check_because(spec: AllReduceSpec) -> Iterator[Diagnostic]:

@@ -36,7 +36,7 @@ def _notify(call: Call) -> Typed:
         event = Notify(
             peer=frame.machine.peer_of(view.buffer, concrete(peer(frame))),
             slot=agent.region(view, offsets(frame), (1,) * len(view.shape)),
-            value=concrete(value(frame)),
+            value=_int32(call, concrete(value(frame)), "value"),
             op=op,
             origin=origin,
         )
@@ -59,13 +59,24 @@ def _wait(call: Call) -> Typed:
         view = signal(frame)
         event = Wait(
             slot=agent.region(view, offsets(frame), (1,) * len(view.shape)),
-            expected=concrete(expected(frame)),
+            expected=_int32(call, concrete(expected(frame)), "expected"),
             cmp=cmp,
             origin=origin,
         )
         agent.emit(event)
 
     return Typed(NoneType(), run)
+
+
+def _int32(call: Call, value: int, name: str) -> int:
+    """`value`, which the device holds in a slot of 32 bits."""
+    if not -(1 << 31) <= value < 1 << 31:
+        raise call.context.refuse(
+            call.node,
+            f"`{call.name}` has {name}={value}, which no INT32 slot holds",
+            help="keep counts within 31 bits",
+        )
+    return value
 
 
 def _slot(call: Call, arguments: dict[str, ast.expr], name: str) -> tuple[Run, Run]:

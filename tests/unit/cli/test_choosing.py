@@ -105,7 +105,18 @@ def test_compare_has_one_way_to_say_sizes(capsys) -> None:
 
 def test_compare_of_what_nothing_can_reduce_exits_1(capsys) -> None:
     assert run_cli(["compare", *SPEC, "--dtype", "bool"]) == 1
-    assert "refused: AR104" in capsys.readouterr().out
+    assert capsys.readouterr().err.startswith("error[AR104]")
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [("--ranks 0 --size 8", "AR101"), ("--ranks 2 --sizes 8,0", "AR102")],
+)
+def test_compare_refuses_what_cannot_be_planned(capsys, flags: str, code: str) -> None:
+    assert run_cli(["compare", *flags.split()]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error[{code}]")
 
 
 def test_report_writes_one_page(capsys, tmp_path: Path) -> None:
