@@ -9,7 +9,7 @@ import pytest
 from allreduce_gen.checks import Collective
 from allreduce_gen.verdicts import CheckedProgram, check_file
 
-from .sources import MESH_WINDOWS, STAGE_IN, barrier, line_of, write_program
+from .sources import MESH_WINDOWS, STAGE_IN, barrier, line_of, ring, write_program
 
 _REDUCE = """\
 acc = pl.load(data, [0, my_rank * CHUNK], [1, CHUNK])
@@ -187,3 +187,17 @@ def test_a_program_that_copies_its_own_input_is_no_collective(tmp_path: Path) ->
         checked = _check(tmp_path, text)
         assert checked.collective is None
         assert checked.findings == ()
+
+
+def test_contributions_that_double_at_each_step_are_counted(tmp_path: Path) -> None:
+    """A ring that adds twice: written out, its sums have 2 ** 16 operands."""
+    before = "total = pl.add(own, got)"
+    twice = "half = pl.add(own, got)\n            total = pl.add(half, got)"
+    text = ring(16)
+    assert before in text
+    checked = _check(tmp_path, text.replace(before, twice))
+    (error,) = checked.findings
+    assert error.code.id == "AR406"
+    assert error.message == (
+        "y[0:16] of rank 0 counts rank 0 32768 times, and ranks 1 to 14 more than once"
+    )

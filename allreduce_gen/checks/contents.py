@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from .values import (
     Combined,
     Constant,
     Leaf,
+    Node,
     Rounded,
     Scaled,
     Unknown,
@@ -30,12 +32,13 @@ from .values import (
 class Term(NamedTuple):
     """An input's element in an output's expression, and how it is scaled there.
 
-    `operand` is the input's number among the operands.
+    `operand` is the input's number among the operands. It is in there `times` over.
     """
 
     operand: int
     source: Source
     scales: tuple[tuple[str, float], ...]
+    times: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +81,12 @@ _Piece: TypeAlias = tuple[int, int, Terms]
 
 
 class _Loose(NamedTuple):
-    """A node of an expression, its shift, and the scales around it."""
+    """A leaf of an expression, its shift, the scales around it, and how often."""
 
     node: int
     shift: int
-    scales: tuple[tuple[str, float], ...]
+    scales: _Scales
+    times: int
 
 
 @dataclass(slots=True)
@@ -121,8 +125,9 @@ class Reader:
         if pieces is None:
             flat = self._flatten(value.node)
             cuts = {start, stop}
-            for node, shift, _ in flat.leaves:
-                cuts.update(self._cuts(node, shift + value.shift, start, stop))
+            for leaf in flat.leaves:
+                at = leaf.shift + value.shift
+                cuts.update(self._cuts(leaf.node, at, start, stop))
             edges = sorted(cuts)
             pieces = self._pieces[key] = tuple(
                 (low, high, self._terms(flat, value.shift, low))
@@ -144,24 +149,24 @@ class Reader:
         return flat
 
     def _collect(self, root: int, flat: _Flat) -> None:
-        nodes, todo = self._evaluation.values.nodes, [_Loose(root, 0, ())]
+        """Take `root` apart, each of its nodes once, however often it is in there."""
+        todo = _Uses(root)
         while todo:
-            number, shift, scales = todo.pop()
-            node = nodes[number]
-            if isinstance(node, Combined):
-                _note_operator(node, flat)
-                todo.append(_Loose(node.right, shift + node.apart, scales))
-                todo.append(_Loose(node.left, shift, scales))
-            elif isinstance(node, Scaled):
-                scale = (node.op.value, node.scalar)
-                if node.op not in (TileOp.MUL, TileOp.DIV):
-                    flat.why.append(f"the constant {node.scalar:g}")
-                todo.append(_Loose(node.source, shift, (*scales, scale)))
-            elif isinstance(node, Rounded):
-                flat.casts.append(node.dtype)
-                todo.append(_Loose(node.source, shift, scales))
-            else:
-                flat.leaves.append(_Loose(number, shift, scales))
+            number, uses = todo.pop()
+            node = self._evaluation.values.nodes[number]
+            _note(node, flat)
+            for (shift, scales), count in uses.items():
+                if isinstance(node, Combined):
+                    todo.add(node.left, shift, scales, count)
+                    todo.add(node.right, shift + node.apart, scales, count)
+                elif isinstance(node, Scaled):
+                    scale = (node.op.value, node.scalar)
+                    todo.add(node.source, shift, (*scales, scale), count)
+                elif isinstance(node, Rounded):
+                    todo.add(node.source, shift, scales, count)
+                else:
+                    flat.leaves.append(_Loose(number, shift, scales, count))
+        flat.leaves.sort()
 
     def _terms(self, flat: _Flat, shift: int, start: int) -> Terms:
         """The leaves of `flat` at the output's element `start` and on."""
@@ -231,12 +236,45 @@ class Reader:
         found = parts.find(start + by) if parts else None
         if found is None:
             return None
-        return Term(found.number, (found.rank, by - found.start), loose.scales)
+        source = (found.rank, by - found.start)
+        return Term(found.number, source, loose.scales, loose.times)
 
 
-def _note_operator(node: Combined, flat: _Flat) -> None:
-    flat.op = flat.op or node.op
-    if node.op is not flat.op:
-        flat.why.append(f"{flat.op.value} and {node.op.value} mixed")
-    elif node.op not in _REDUCES:
-        flat.why.append(f"a {node.op.value}")
+class _Uses:
+    """Nodes still to be looked at: where each is, and how often.
+
+    A node's operands have lower numbers. So the highest one has been reached by all
+    that use it.
+    """
+
+    def __init__(self, root: int) -> None:
+        self._heap = [-root]
+        self._uses: dict[int, dict[tuple[int, _Scales], int]] = {root: {(0, ()): 1}}
+
+    def __bool__(self) -> bool:
+        return bool(self._heap)
+
+    def pop(self) -> tuple[int, dict[tuple[int, _Scales], int]]:
+        number = -heapq.heappop(self._heap)
+        return number, self._uses.pop(number)
+
+    def add(self, node: int, shift: int, scales: _Scales, count: int) -> None:
+        uses = self._uses.get(node)
+        if uses is None:
+            uses = self._uses[node] = {}
+            heapq.heappush(self._heap, -node)
+        uses[shift, scales] = uses.get((shift, scales), 0) + count
+
+
+def _note(node: Node, flat: _Flat) -> None:
+    """What `node` means for the whole expression."""
+    if isinstance(node, Combined):
+        flat.op = flat.op or node.op
+        if node.op is not flat.op:
+            flat.why.append(f"{flat.op.value} and {node.op.value} mixed")
+        elif node.op not in _REDUCES:
+            flat.why.append(f"a {node.op.value}")
+    elif isinstance(node, Scaled) and node.op not in (TileOp.MUL, TileOp.DIV):
+        flat.why.append(f"the constant {node.scalar:g}")
+    elif isinstance(node, Rounded):
+        flat.casts.append(node.dtype)

@@ -127,7 +127,7 @@ def is_right(output: Output, content: Content, want: Wanted) -> bool:
     terms = content.terms
     return (
         terms.is_clean
-        and len(terms.terms) == len(want.sources)
+        and sum(term.times for term in terms.terms) == len(want.sources)
         and terms.sources == want.sources
         and terms.operands == {output.source}
     )
@@ -138,8 +138,9 @@ def root_of(outputs: tuple[Output, ...]) -> int:
     votes: Counter[int] = Counter()
     for output in outputs:
         for content in output.contents:
-            if len(content.terms.terms) == 1:
-                rank, _ = content.terms.terms[0].source
+            terms = content.terms.terms
+            if len(terms) == 1 and terms[0].times == 1:
+                rank, _ = terms[0].source
                 votes[rank] += content.stop - content.start
     return min(votes, key=lambda rank: (-votes[rank], rank), default=0)
 
@@ -188,7 +189,7 @@ def _weight(
     if is_right(output, content, want):
         return _RIGHT
     ranks = {rank for rank, _ in sources}
-    if len(ranks) < 2 and len(content.terms.terms) < 2:
+    if len(ranks) < 2 and sum(term.times for term in content.terms.terms) < 2:
         is_copy = bool(ranks - {output.rank}) and collective is Collective.ALL_GATHER
         return _NEAR if is_copy else 0
     if sources <= want.sources:

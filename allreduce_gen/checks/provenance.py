@@ -154,11 +154,10 @@ class _Judge:
             )
 
     def _compare(self, want: Wanted) -> Iterator[Diagnostic]:
-        mine = Counter(
-            term.source
-            for term in self._terms.terms
-            if term.operand == self._output.source
-        )
+        mine: Counter[Source] = Counter()
+        for term in self._terms.terms:
+            if term.operand == self._output.source:
+                mine[term.source] += term.times
         missing, extra = want.sources - mine.keys(), mine.keys() - want.sources
         if extra:
             yield self._misplaced(min(extra), missing)
@@ -179,10 +178,13 @@ class _Judge:
     def _repeated(self, mine: Counter[Source]) -> Iterator[Diagnostic]:
         often = {rank: count for (rank, _), count in mine.items() if count > 1}
         if often and self._terms.op not in _IDEMPOTENT:
-            rank = min(often)
+            count = often[min(often)]
+            alike = [rank for rank in often if often[rank] == count]
+            others = name_ranks(often.keys() - set(alike))
+            rest = f", and {others} more than once" if len(alike) < len(often) else ""
             yield self._find(
                 codes.AR406,
-                f"{self._name()} counts {name_ranks(often)} {often[rank]} times",
+                f"{self._name()} counts {name_ranks(alike)} {count} times{rest}",
                 "visit every peer once: (my_rank + step) % NUM_RANKS with step from 1",
             )
 
