@@ -15,6 +15,7 @@ from .machine import Frame
 from .program import Function, Kind, Program
 from .refusals import refusal
 from .scope import Scope
+from .terms import Term
 from .types import StaticType
 
 Run: TypeAlias = Callable[[Frame], Any]
@@ -25,7 +26,8 @@ class Typed:
     """An expression that has been read: its type, and how to get its value.
 
     `constant` is the value where it is known without running. `items` are the parts of
-    a list or tuple written out. `is_load` marks a tile that comes from memory.
+    a list or tuple written out. `is_load` marks a tile that comes from memory. `term`
+    is what pypto makes of arithmetic.
     """
 
     type: StaticType
@@ -33,6 +35,7 @@ class Typed:
     constant: int | float | bool | None = None
     items: tuple[Typed, ...] = ()
     is_load: bool = False
+    term: Term | None = None
 
 
 def constant(type_: StaticType, value: int | float | bool) -> Typed:

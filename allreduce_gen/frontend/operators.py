@@ -14,8 +14,10 @@ from .closures import can_fold, outer_value, try_evaluate
 from .context import Context, Run, Typed, constant
 from .loaded import FromMemoryError, combine
 from .machine import Frame
-from .modulo import read_division
+from .modulo import Divide, read_division
 from .refusals import REFUSED_OPERATORS
+from .rewriting import add, div, mod, mul, sub
+from .terms import Leaf, Term, opaque
 from .types import BOOL, INDEX, ScalarType, StaticType, TileType, format_type
 
 _EXACT: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
@@ -27,9 +29,16 @@ _SHIFT: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
-_DIVIDE: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.FloorDiv: truncating_div,
-    ast.Mod: truncating_mod,
+_DIVIDE: dict[type[ast.operator], tuple[Divide, Divide]] = {
+    ast.FloorDiv: (operator.floordiv, truncating_div),
+    ast.Mod: (operator.mod, truncating_mod),
+}
+_REWRITE: dict[type[ast.operator], Callable[[Term, Term], Term]] = {
+    ast.Add: add,
+    ast.Sub: sub,
+    ast.Mult: mul,
+    ast.FloorDiv: div,
+    ast.Mod: mod,
 }
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -57,11 +66,23 @@ def read_binary(context: Context, node: ast.BinOp) -> Typed:
         )
     left, right = context.expression(node.left), context.expression(node.right)
     type_ = promote(context, node, left, right)
-    if op in _EXACT:
-        return Typed(type_, _apply(*_EXACT[op], left.run, right.run))
     if op in _SHIFT:
         return Typed(type_, _shift(context, node, _SHIFT[op], left.run, right.run))
-    return Typed(type_, read_division(context, node, left, right, _DIVIDE[op]))
+    rewrite = _REWRITE[op]
+    term = rewrite(_term(node.left, left, type_), _term(node.right, right, type_))
+    if op in _EXACT:
+        run = _apply(*_EXACT[op], left.run, right.run)
+    else:
+        run = read_division(context, node, (left, right), term, *_DIVIDE[op])
+    return Typed(type_, run, term=term)
+
+
+def _term(node: ast.expr, typed: Typed, wanted: ScalarType) -> Term:
+    """What pypto's simplifier sees of an operand: it does not look through a cast."""
+    if isinstance(typed.constant, int):
+        return typed.constant
+    term = Leaf(ast.unparse(node), typed.run) if typed.term is None else typed.term
+    return term if typed.type == wanted else opaque(term)
 
 
 def promote(context: Context, node: ast.AST, left: Typed, right: Typed) -> ScalarType:

@@ -71,15 +71,18 @@ class AllReduce:  # @pl.program is missing
 AR706 = Code(
     id="AR706",
     name="modulo-miscompiled",
-    what="A `%` or `//` with a constant divisor has a numerator that turns negative "
-    "once multiples of the divisor are dropped from it.",
+    what="What pypto makes of a `%` or `//` with a constant divisor has a negative "
+    "numerator, and so another value on the device.",
     why="pypto simplifies under floor division, then emits instructions that truncate "
     "toward zero. `(my_rank + NUM_RANKS - step) % NUM_RANKS` becomes `(my_rank - step) "
-    "% NUM_RANKS`, which is negative on the device, and a negative offset is taken as "
-    "0. The program compiles, runs and returns wrong data.",
+    "% NUM_RANKS`, and so does `(my_rank - step + NUM_RANKS) % NUM_RANKS`; it is "
+    "negative on the device, and a negative offset is taken as 0. The program "
+    "compiles, runs and returns wrong data.",
     example="""\
 peer = (my_rank + NUM_RANKS - step) % NUM_RANKS  # wrong code
-peer = (my_rank + (NUM_RANKS - 1) * step) % NUM_RANKS  # the same peer, right code""",
+peer = (my_rank - 1 + NUM_RANKS) % NUM_RANKS  # wrong code
+peer = (my_rank + (NUM_RANKS - 1) * step) % NUM_RANKS  # right code: the first
+peer = (my_rank + NUM_RANKS - 1) % NUM_RANKS  # right code: the second""",
     fix="Count up: `(my_rank + step) % NUM_RANKS`, or to count down `(my_rank + "
     "(NUM_RANKS - 1) * step) % NUM_RANKS`. A run-time `pld.nranks(ctx)` in place of "
     "the constant is right too.",

@@ -29,6 +29,10 @@ def codes(result) -> list[str]:
         "(me - 1) % NUM_RANKS",
         "(me + 4 - step) // 2",
         "(me + NUM_RANKS - step) % 4",
+        "(me - 1 + NUM_RANKS) % NUM_RANKS",
+        "(7 + (me - 5)) % NUM_RANKS",
+        "(me - (step - NUM_RANKS)) % NUM_RANKS",
+        "((me + 1) * NUM_RANKS - step) // NUM_RANKS",
     ],
 )
 def test_numerator_that_turns_negative(trace, first_line, peer: str) -> None:

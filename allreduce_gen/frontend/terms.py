@@ -1,0 +1,116 @@
+"""Index arithmetic as a tree: what pypto rewrites, and what the device computes of it.
+
+A number is an int. What is no arithmetic, a name or a call, is a Leaf: nothing looks
+through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from allreduce_gen.ir.expr import truncating_div, truncating_mod
+
+from .affine import concrete
+from .machine import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Equal to another where both are written alike."""
+
+    text: str
+    run: Callable[[Frame], Any] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    left: Term
+    right: Term
+
+
+Term: TypeAlias = int | Leaf | Sum | Difference | Product | Quotient | Remainder
+
+
+def evaluate(term: Term, frame: Frame) -> int:
+    """The device's value of `term`: its divisions truncate toward zero."""
+    match term:
+        case int():
+            return term
+        case Leaf(run=run):
+            return concrete(run(frame))
+    left, right = evaluate(term.left, frame), evaluate(term.right, frame)
+    match term:
+        case Sum():
+            return left + right
+        case Difference():
+            return left - right
+        case Product():
+            return left * right
+        case Quotient():
+            return truncating_div(left, right)
+        case Remainder():
+            return truncating_mod(left, right)
+
+
+def negate(term: Term) -> Term:
+    """`-term`, into which no law looks."""
+    if isinstance(term, int):
+        return -term
+    return Leaf(f"-{_operand(term)}", lambda frame: -evaluate(term, frame))
+
+
+def opaque(term: Term) -> Term:
+    """`term`, with nothing looking into it."""
+    if isinstance(term, Leaf):
+        return term
+    return Leaf(_operand(term), lambda frame: evaluate(term, frame))
+
+
+def format_term(term: Term) -> str:
+    """`term` as it would be written in a kernel."""
+    match term:
+        case int():
+            return str(term)
+        case Leaf(text=text):
+            return text
+    return f"{_operand(term.left)} {_SYMBOLS[type(term)]} {_operand(term.right)}"
+
+
+def _operand(term: Term) -> str:
+    text = format_term(term)
+    return text if isinstance(term, int | Leaf) else f"({text})"
+
+
+_SYMBOLS: dict[type, str] = {
+    Sum: "+",
+    Difference: "-",
+    Product: "*",
+    Quotient: "//",
+    Remainder: "%",
+}
