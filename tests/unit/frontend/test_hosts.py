@@ -403,3 +403,27 @@ def test_jit_form(load) -> None:
 def test_program_without_a_host(load) -> None:
     found = refused(load, COPY[: COPY.index("    @pl.function(level")])
     assert "program Copy has 0 HOST orchestrators" in found.message
+
+
+def test_a_tensor_of_which_the_callee_reaches_a_part(load) -> None:
+    text = COPY.replace(
+        "x: pl.Tensor[[NUM_RANKS, 1, SIZE]", "x: pl.Tensor[[NUM_RANKS, 1, 2 * SIZE]"
+    )
+    assert refused(load, text).message == (
+        "per_rank takes source as pl.Tensor[[1, 32], pl.FP32], got `x[r]` of "
+        "pl.Tensor[[1, 64], pl.FP32]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x: pl.Tensor[[NUM_RANKS, 1, SIZE]", "x: pl.Tensor[[NUM_RANKS, SIZE, 1]"),
+        ("data = pld.window(data_buf, [1, SIZE]", "data = pld.window(data_buf, [4, 8]"),
+        ("alloc_window_buffer([1, SIZE]", "alloc_window_buffer([2, SIZE]"),
+    ],
+)
+def test_another_shape_of_the_same_elements(load, before: str, after: str) -> None:
+    assert before in COPY
+    trace = trace_program(load(COPY.replace(before, after)), scalars={"shift": 0}).trace
+    assert trace.agents[0].events[0].region.view.shape == (1, 32)
