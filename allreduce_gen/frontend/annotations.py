@@ -43,6 +43,7 @@ def read_function(
         closure=closure,
         declares_result=_declares_result(node, code.co_filename, closure),
         position=position,
+        is_jit=bool(decorated.options.get("jit")),
     )
 
 

@@ -12,7 +12,6 @@ from .machine import Frame
 from .parameters import bind_arguments
 from .program import Function, Kind
 from .standins import Direction
-from .types import OpenType
 
 _CALLABLE = {
     Kind.HOST: (Kind.ORCHESTRATION,),
@@ -25,9 +24,8 @@ _CALLABLE = {
 
 def read_function_call(context: Context, node: ast.Call, callee: Function) -> Typed:
     """A call of `callee`, with its arguments bound by position."""
-    if any(isinstance(one.type, OpenType) for one in callee.parameters):
-        given = [context.expression(one).type for one in node.args]
-        callee = context.specialise(callee, tuple(given))
+    given = tuple(context.expression(one).type for one in node.args)
+    callee = context.specialise(callee, given)
     device = _check_call(context, node, callee)
     routine = context.routine(callee)
     bind = bind_arguments(context, node, callee)

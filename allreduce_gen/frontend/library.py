@@ -9,7 +9,7 @@ from typing import Any
 from allreduce_gen.spec import DType
 
 from .annotations import read_function
-from .program import Function, Kind, Program, bind_open_types
+from .program import Function, Kind, Program, bind_types
 from .refusals import refusal
 from .source import SourceFiles
 from .standins import Decorated
@@ -59,8 +59,8 @@ class Library:
     ) -> Program:
         """The program of a jit function for tensors of these shapes and types.
 
-        Only parameters whose annotation leaves the shape open look at them. Raises
-        CompileError AR703 where there are too few, or `decorated` is no host function.
+        Raises CompileError AR703 where there are too few, or `decorated` is no host
+        function.
         """
         host = self._read(decorated)
         if host.kind is not Kind.HOST:
@@ -74,7 +74,7 @@ class Library:
             None if shape is None or dtype is None else TensorType(shape, dtype)
             for shape, dtype in zip(shapes, dtypes, strict=True)
         ]
-        return self._jit_program(bind_open_types(host, types))
+        return self._jit_program(bind_types(host, types))
 
     def _read(self, decorated: Decorated) -> Function:
         return read_function(decorated, self._sources, decorated.closure())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from typing import Any
 
 from allreduce_gen.ir.memory import View
@@ -83,17 +82,11 @@ def _fits(typed: Typed, parameter: Parameter) -> bool:
         return False
     if wanted.is_window and not given.is_window:
         return False
-    if _num_elems(wanted) is None:
+    if not wanted.is_static:
         return len(wanted.shape) == len(given.shape)
     return given.is_window or not _leaves_a_rest(given, wanted)
 
 
 def _leaves_a_rest(given: TensorType, wanted: TensorType) -> bool:
     """Whether elements of a tensor that is passed are out of the callee's reach."""
-    theirs, ours = _num_elems(given), _num_elems(wanted)
-    return theirs is not None and ours is not None and theirs > ours
-
-
-def _num_elems(type_: TensorType) -> int | None:
-    dims = [dim for dim in type_.shape if isinstance(dim, int)]
-    return math.prod(dims) if len(dims) == len(type_.shape) else None
+    return given.is_static and given.num_elems > wanted.num_elems

@@ -38,7 +38,7 @@ class Function:
     """One decorated function, read from its file but not interpreted.
 
     `closure` holds what its body may name beside its own names; `position` is its place
-    in its class, or None for a function that stands alone.
+    in its class, or None for a function that stands alone, as a jit function does.
     """
 
     name: str
@@ -50,36 +50,44 @@ class Function:
     closure: Mapping[str, Any] = field(repr=False)
     declares_result: bool = False
     position: int | None = None
+    is_jit: bool = False
 
 
-def bind_open_types(function: Function, given: Sequence[StaticType | None]) -> Function:
-    """`function` with the types of its arguments where its own leave them open.
+def bind_types(function: Function, given: Sequence[StaticType | None]) -> Function:
+    """`function` with the types of its arguments, where they count.
 
-    Raises CompileError AR703 where an open parameter gets no tensor.
+    A jit function takes them from its caller, whatever static shape it declares; any
+    other does where it declares none. Raises CompileError AR703 where a parameter is
+    then left without a shape.
     """
-    if not any(isinstance(one.type, OpenType) for one in function.parameters):
-        return function
     types = [*given, *(None for _ in function.parameters)]
     pairs = zip(function.parameters, types, strict=False)
-    bound = tuple(_bind_open(function, one, type_) for one, type_ in pairs)
+    bound = tuple(_bind_type(function, one, type_) for one, type_ in pairs)
+    if bound == function.parameters:
+        return function
     return dataclasses.replace(function, parameters=bound)
 
 
-def _bind_open(
+def _bind_type(
     function: Function, parameter: Parameter, given: StaticType | None
 ) -> Parameter:
-    if not isinstance(parameter.type, OpenType):
+    declared = parameter.type
+    if isinstance(declared, ScalarType):
         return parameter
-    if not isinstance(given, TensorType):
-        raise refusal(
-            function.file,
-            parameter.line,
-            f"{parameter.name} of {function.name} has no shape until it gets a tensor",
-            help="annotate it: `pl.Tensor[[rows, columns], dtype]`, or pass a tensor",
-        )
-    is_window = parameter.type.is_window
-    return dataclasses.replace(
-        parameter, type=dataclasses.replace(given, is_window=is_window)
+    if isinstance(declared, TensorType) and not (
+        function.is_jit and declared.is_static
+    ):
+        return parameter
+    if isinstance(given, TensorType):
+        type_ = dataclasses.replace(given, is_window=declared.is_window)
+        return dataclasses.replace(parameter, type=type_)
+    if isinstance(declared, TensorType):
+        return parameter
+    raise refusal(
+        function.file,
+        parameter.line,
+        f"{parameter.name} of {function.name} has no shape until it gets a tensor",
+        help="annotate it: `pl.Tensor[[rows, columns], dtype]`, or pass a tensor",
     )
 
 

@@ -10,7 +10,7 @@ from .dispatch import read_call
 from .expressions import read_expression
 from .loops import Returned
 from .machine import Frame
-from .program import Function, Program, bind_open_types
+from .program import Function, Program, bind_types
 from .statements import read_block
 from .types import NoneType, StaticType
 
@@ -43,7 +43,9 @@ class Resolver(Context):
 
     def specialise(self, function: Function, given: tuple[StaticType, ...]) -> Function:
         """`function` for arguments of these types, the same one for the same types."""
-        bound = bind_open_types(function, given)
+        bound = bind_types(function, given)
+        if bound is function:
+            return function
         for known in self._routines:
             if known.body is bound.body and known.parameters == bound.parameters:
                 return known

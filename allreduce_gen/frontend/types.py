@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -66,6 +67,16 @@ class TensorType:
     shape: tuple[Dim, ...]
     dtype: DType
     is_window: bool = False
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all its dimensions are numbers."""
+        return all(isinstance(dim, int) for dim in self.shape)
+
+    @property
+    def num_elems(self) -> int:
+        """Elements, those of dynamic dimensions not counted."""
+        return math.prod(dim for dim in self.shape if isinstance(dim, int))
 
 
 @dataclass(frozen=True, slots=True)

@@ -400,6 +400,16 @@ def test_jit_form(load) -> None:
     assert [len(one.events) for one in trace.agents] == [2, 2, 2]
 
 
+@pytest.mark.parametrize("shape", [(1, 16), (32, 1), (4, 8)])
+def test_jit_functions_take_shapes_from_their_callers(load, shape) -> None:
+    """Whatever they declare: pypto makes one function for each shape that is passed."""
+    window = "data = pld.window(data_buf, [1, SIZE]"
+    assert window in JIT
+    text = JIT.replace(window, f"data = pld.window(data_buf, {list(shape)}")
+    store = trace_program(load(text)).trace.agents[0].events[1]
+    assert store.region.view.shape == shape
+
+
 def test_program_without_a_host(load) -> None:
     found = refused(load, COPY[: COPY.index("    @pl.function(level")])
     assert "program Copy has 0 HOST orchestrators" in found.message
