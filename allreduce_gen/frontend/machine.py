@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from allreduce_gen.diagnostics import Code, Diagnostic, Location, diagnose
+from allreduce_gen.diagnostics import Code, Diagnostic, Location, codes, diagnose
+from allreduce_gen.errors import CompileError
 from allreduce_gen.ir.events import (
     Notify,
     NotifyOp,
@@ -64,12 +65,33 @@ class Machine:
         """The ranks that share `buffer`, in the order in which peers count."""
         return self._members.get(buffer.name, range(self.num_ranks))
 
-    def peer_of(self, buffer: Buffer, peer: int) -> int:
-        """The rank that `peer` means in the group of `buffer`."""
+    def peer_of(self, buffer: Buffer, peer: int, rank: int, origin: Origin) -> int:
+        """The rank that `peer` means to `rank` in the group of `buffer`.
+
+        Raises CompileError AR404 where a part of the ranks shares it, and none of them
+        is meant.
+        """
         members = self._members.get(buffer.name)
         if members is None:
             return peer
-        return members[peer] if 0 <= peer < len(members) else self.num_ranks
+        if not 0 <= peer < len(members):
+            raise self._no_member(buffer, peer, rank, origin)
+        return members[peer]
+
+    def _no_member(
+        self, buffer: Buffer, peer: int, rank: int, origin: Origin
+    ) -> CompileError:
+        members = self._members[buffer.name]
+        group = ", ".join(str(member) for member in members)
+        finding = diagnose(
+            codes.AR404,
+            f"rank {rank} names peer {peer} of {buffer.name}, which is passed to "
+            f"{len(members)} of {self.num_ranks} ranks: {group}",
+            location=Location(file=origin.file, line=origin.line, rank=rank),
+            help="dispatch a kernel to every rank, `for r in pl.range("
+            "pld.world_size())`, or keep peers below `pld.nranks(ctx)`",
+        )
+        return CompileError([finding])
 
     def start_launch(self, rank: int, blocks: int, origin: Origin) -> None:
         """A kernel starts on `rank`, after the one that was launched there before.

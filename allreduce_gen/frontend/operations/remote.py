@@ -43,7 +43,9 @@ def _remote_load(call: Call) -> Typed:
     def run(frame: Frame) -> Tile:
         agent, size = frame.agent, run_valid(frame)
         view: View = source(frame)
-        number = frame.machine.peer_of(view.buffer, concrete(peer(frame)))
+        number = frame.machine.peer_of(
+            view.buffer, concrete(peer(frame)), frame.rank, origin
+        )
         region = agent.region(view, offsets(frame), size)
         tile = agent.new_tile(shape, dtype, size)
         agent.emit(RemoteLoad(tile=tile, peer=number, region=region, origin=origin))
@@ -105,10 +107,13 @@ def _push(call: Call, arguments: dict[str, ast.expr], tile: Typed) -> Typed:
         agent, stored = frame.agent, source(frame)
         view: View = memory(frame)
         extents = (1,) * (rank - len(stored.valid)) + stored.valid
+        number = frame.machine.peer_of(
+            view.buffer, concrete(peer(frame)), frame.rank, origin
+        )
         agent.emit(
             RemoteStore(
                 tile=stored,
-                peer=frame.machine.peer_of(view.buffer, concrete(peer(frame))),
+                peer=number,
                 region=agent.region(view, offsets(frame), extents),
                 atomic=atomic,
                 origin=origin,

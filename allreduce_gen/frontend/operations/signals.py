@@ -33,8 +33,11 @@ def _notify(call: Call) -> Typed:
         in_pipeline(frame)
         agent = frame.agent
         view = signal(frame)
+        number = frame.machine.peer_of(
+            view.buffer, concrete(peer(frame)), frame.rank, origin
+        )
         event = Notify(
-            peer=frame.machine.peer_of(view.buffer, concrete(peer(frame))),
+            peer=number,
             slot=agent.region(view, offsets(frame), (1,) * len(view.shape)),
             value=_int32(call, concrete(value(frame)), "value"),
             op=op,

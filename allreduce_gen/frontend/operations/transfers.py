@@ -93,6 +93,7 @@ class _Transfer:
             )
         self._dtype = source.type.dtype
         self._peer = call.integer(arguments["peer"], "peer").run
+        self._origin = call.context.origin(call.node)
         self._read_box(call, arguments, target.type, source.type, bool(given))
         self._chunk = _chunk(call, arguments)
 
@@ -140,7 +141,8 @@ class _Transfer:
 
     def peer(self, frame: Frame, window: View) -> int:
         """Whose window it is."""
-        return frame.machine.peer_of(window.buffer, concrete(self._peer(frame)))
+        peer = concrete(self._peer(frame))
+        return frame.machine.peer_of(window.buffer, peer, frame.rank, self._origin)
 
 
 def _shifted(offsets: tuple[Scalar, ...], by: tuple[int, ...]) -> tuple[Scalar, ...]:

@@ -437,3 +437,26 @@ def test_another_shape_of_the_same_elements(load, before: str, after: str) -> No
     assert before in COPY
     trace = trace_program(load(COPY.replace(before, after)), scalars={"shift": 0}).trace
     assert trace.agents[0].events[0].region.view.shape == (1, 32)
+
+
+NOTIFY_ALL = """\
+        for step in pl.range(1, NUM_RANKS):
+            peer = (pld.rank(pld.get_comm_ctx(data)) + step) % NUM_RANKS
+            pld.system.notify(data, peer, [0, 0], 1, op=pld.NotifyOp.AtomicAdd)
+"""
+
+
+@pytest.mark.parametrize(
+    ("ranks", "peer", "group"),
+    [("2", 2, "2 of 3 ranks: 0, 1"), ("1, 3", 2, "2 of 3 ranks: 1, 2")],
+)
+def test_a_peer_that_gets_no_kernel(load, ranks: str, peer: int, group: str) -> None:
+    """One finding: what follows from it, such as a wait for that peer, is not told."""
+    text = COPY.replace("pl.FP32", "pl.INT32")
+    text = text.replace("        tile = pl.load", f"{NOTIFY_ALL}        tile = pl.load")
+    text = text.replace("pl.range(pld.world_size())", f"pl.range({ranks})")
+    with pytest.raises(CompileError) as caught:
+        trace_program(load(text), scalars={"shift": 0})
+    (found,) = caught.value.diagnostics
+    assert found.code.id == "AR404"
+    assert f"names peer {peer} of data, which is passed to {group}" in found.message
