@@ -80,7 +80,7 @@ def _report_peer(program: Program, point: Point, num_ranks: int) -> Diagnostic:
     assert isinstance(event, RemoteLoad | RemoteStore | Notify)
     return diagnose(
         codes.AR404,
-        f"{event_kind(event)} of rank {program.rank(point)} names peer {event.peer}; "
+        f"{event_kind(event)} of {program.name(point.agent)} names peer {event.peer}; "
         f"there are ranks 0 to {num_ranks - 1}",
         location=program.location(point),
         help="keep the peer in range: peer = (my_rank + step) % NUM_RANKS, counting up "
@@ -93,7 +93,7 @@ def _report_region(program: Program, point: Point, region: Region) -> Diagnostic
     is_slot = isinstance(event, Notify | Wait)
     return diagnose(
         codes.AR404,
-        f"{event_kind(event)} of rank {program.rank(point)} touches "
+        f"{event_kind(event)} of {program.name(point.agent)} touches "
         f"{format_region(region)}, outside {view.name} of shape {list(view.shape)}",
         location=program.location(point),
         help="declare the signal with a row for each round and a column for each rank, "
@@ -138,7 +138,7 @@ def _report_mismatch(program: Program, point: Point, mismatch: str) -> Diagnosti
     event = program.event(point)
     return diagnose(
         codes.AR505,
-        f"{event_kind(event)} of rank {program.rank(point)} {mismatch}",
+        f"{event_kind(event)} of {program.name(point.agent)} {mismatch}",
         location=program.location(point),
         help="declare the signal window with dtype=pl.INT32"
         if isinstance(event, Notify | Wait)

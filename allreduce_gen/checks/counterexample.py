@@ -59,7 +59,7 @@ def blocked_moments(
     for (point, seen), *others in groups.values():
         wait = program.event(point)
         assert isinstance(wait, Wait), "nothing but a wait blocks"
-        text = f"rank {program.rank(point)} waits for {describe_wait(wait)} and sees "
+        text = f"{program.name(point.agent)} waits for {describe_wait(wait)} and sees "
         text += f"{seen}, for ever"
         if others:
             ranks = name_ranks(program.rank(other) for other, _ in others)
@@ -117,7 +117,7 @@ def _moment(analysis: Analysis, ends: list[Point]) -> Moment:
 
 
 def _name(analysis: Analysis, agents: list[int]) -> str:
-    named = [analysis.program.agents[agent].agent for agent in agents]
-    if any(agent.block for agent in named):
-        return join_words([str(agent) for agent in named])
-    return name_ranks(agent.rank for agent in named)
+    program = analysis.program
+    if program.has_blocks:
+        return join_words([program.name(agent) for agent in agents])
+    return name_ranks(program.agents[agent].agent.rank for agent in agents)

@@ -81,7 +81,7 @@ def _blocked_notes(
     return tuple(
         Note(
             label=label,
-            text=f"rank {analysis.program.rank(one.point)} waits for "
+            text=f"{analysis.program.name(one.point.agent)} waits for "
             f"{describe_wait(_wait(analysis, one))} and sees {one.seen}",
             location=analysis.program.location(one.point),
         )
@@ -172,7 +172,7 @@ def _report_missed(
     others = [f"rank {each.rank} leaves out rank {each.peer}" for each in missed[1:]]
     waiting = Note(
         label="waiting",
-        text=f"rank {program.rank(first.point)} waits for {describe_wait(wait)} and "
+        text=f"{program.name(first.point.agent)} waits for {describe_wait(wait)} and "
         f"sees {first.seen}",
         location=program.location(first.point),
     )

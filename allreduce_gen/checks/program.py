@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import dataclasses
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,10 +47,24 @@ class Program:
     def rank(self, point: Point) -> int:
         return self.agents[point.agent].agent.rank
 
+    @property
+    def has_blocks(self) -> bool:
+        """Whether some rank runs several blocks, so that a rank names no agent."""
+        return len(self.agents) > self.trace.num_ranks
+
+    def name(self, agent: int) -> str:
+        """`rank 1`, or `rank 1 block 0` where ranks run several blocks."""
+        one = self.agents[agent].agent
+        block = f" block {one.block}" if self.has_blocks else ""
+        return f"rank {one.rank}{block}"
+
     def location(self, point: Point) -> Location:
         """Where the event is, by its place in the agent's own list."""
         one = self.agents[point.agent]
-        return locate(one.agent, one.own_index[point.at], one.events[point.at])
+        where = locate(one.agent, one.own_index[point.at], one.events[point.at])
+        if not self.has_blocks:
+            return where
+        return dataclasses.replace(where, block=one.agent.block)
 
     def call(self, point: Point) -> str:
         """`in call 2, ` where the trace holds several calls, else nothing."""

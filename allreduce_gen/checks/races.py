@@ -155,17 +155,17 @@ def _code(analysis: Analysis, pair: Pair) -> Code | None:
 
 def describe_race(analysis: Analysis, race: Race) -> str:
     """`rank 1 may read result[0, 16:32] of rank 2 before it is stored`."""
-    first, second = (analysis.program.rank(point) for point in race.pair)
+    first, second = (analysis.program.name(point.agent) for point in race.pair)
     what = _memory(_access(analysis, race.pair.second))
     match race.code:
         case codes.AR401:
-            return f"rank {second} may read {what} before it is stored"
+            return f"{second} may read {what} before it is stored"
         case codes.AR402:
-            return f"rank {second} may overwrite {what} before rank {first} reads it"
+            return f"{second} may overwrite {what} before {first} reads it"
         case codes.AR403:
-            return f"rank {first} and rank {second} may write {what} in either order"
+            return f"{first} and {second} may write {what} in either order"
         case _:
-            return f"rank {first} and rank {second} add to {what} in either order"
+            return f"{first} and {second} add to {what} in either order"
 
 
 def _memory(access: Access) -> str:
@@ -198,7 +198,7 @@ def _touch(analysis: Analysis, point: Point, when: str) -> Moment:
     access, program = _access(analysis, point), analysis.program
     verb = ("reads", "writes", "adds to")[access.mode]
     return Moment(
-        text=f"rank {program.rank(point)} {verb} {_memory(access)}{when}",
+        text=f"{program.name(point.agent)} {verb} {_memory(access)}{when}",
         location=program.location(point),
     )
 
@@ -222,7 +222,7 @@ def _report(
     notes = [
         Note(
             label="other access",
-            text=f"rank {program.rank(race.pair.first)}, {other.mode.word} of "
+            text=f"{program.name(race.pair.first.agent)}, {other.mode.word} of "
             f"{format_region(other.region)}",
             location=program.location(race.pair.first),
         )

@@ -81,7 +81,7 @@ def _report_surplus(
     program = analysis.program
     return diagnose(
         codes.AR302,
-        f"{program.call(one.point)}rank {program.rank(one.point)} notifies slot "
+        f"{program.call(one.point)}{program.name(one.point.agent)} notifies slot "
         f"{format_slot(slot.region)} of rank {slot.rank}, whose notifies add up to "
         f"{slot.total}; no wait wants more than {wanted}",
         location=program.location(one.point),
@@ -107,7 +107,7 @@ def _report_unawaited(analysis: Analysis, slot: Slot, one: Notified) -> Diagnost
     program = analysis.program
     return diagnose(
         codes.AR302,
-        f"{program.call(one.point)}rank {program.rank(one.point)} notifies slot "
+        f"{program.call(one.point)}{program.name(one.point.agent)} notifies slot "
         f"{format_slot(slot.region)} of rank {slot.rank}, and no wait looks at it",
         location=program.location(one.point),
         help="wait for this slot where the order is needed, or drop the notify",

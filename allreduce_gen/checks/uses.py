@@ -91,7 +91,7 @@ def _report_found(
     why = f": {doubts[0].value}" if doubts else ""
     return diagnose(
         codes.AR307 if doubts else codes.AR304,
-        f"{program.call(first)}in some order of events rank {program.rank(first)} "
+        f"{program.call(first)}in some order of events {program.name(first.agent)} "
         f"waits for {describe_wait(wait)} and sees {seen}, for ever{why}",
         location=program.location(first),
         counterexample=tell(analysis, schedule, blocked_moments(analysis, blocked)),

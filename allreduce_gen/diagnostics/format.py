@@ -21,7 +21,8 @@ def format_location(location: Location) -> str:
     elif location.step is not None:
         parts.append(f"plan step {location.step}")
     if location.rank is not None:
-        parts.append(f"rank {location.rank}")
+        block = "" if location.block is None else f" block {location.block}"
+        parts.append(f"rank {location.rank}{block}")
     if location.event is not None:
         kind = "" if location.kind is None else f" ({location.kind})"
         parts.append(f"event {location.event}{kind}")

@@ -34,13 +34,15 @@ class Code:
 class Location:
     """Where a finding is: a line of a file or a step of a plan, and whose event it is.
 
-    `event` counts the events of one rank from 0; `kind` is that event's word.
+    `event` counts the events of one rank from 0, or of one block where `block` says
+    which; `kind` is that event's word.
     """
 
     file: str | None = None
     line: int | None = None
     step: str | None = None
     rank: int | None = None
+    block: int | None = None
     event: int | None = None
     kind: str | None = None
 

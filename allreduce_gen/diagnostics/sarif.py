@@ -6,6 +6,7 @@ counterexample becomes a code flow. What a comment silences is there, as suppres
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def _location(where: Location) -> dict[str, Any]:
         found["physicalLocation"] = physical
     if where.rank is not None:
         name = format_location(
-            Location(rank=where.rank, event=where.event, kind=where.kind)
+            dataclasses.replace(where, file=None, line=None, step=None)
         )
         found["logicalLocations"] = [{"name": name}]
     return found

@@ -10,6 +10,7 @@ from typing import TypeVar
 from .affine import Scalar, concrete
 from .closures import data_type, outer_value, try_evaluate
 from .context import Context, Run, Typed
+from .lists import read_list
 from .machine import Frame
 from .operators import is_integer
 from .standins import DataType
@@ -78,7 +79,7 @@ class Call:
 
     def integers(self, node: ast.expr, what: str, count: int) -> tuple[Typed, ...]:
         """An argument that lists `count` integers."""
-        typed = self.context.expression(node)
+        typed = read_list(self.context, self.node, node)
         items = typed.items
         if not isinstance(typed.type, TupleType) or len(items) != count:
             raise self.refuse(
@@ -95,8 +96,8 @@ class Call:
 
     def shape(self, node: ast.expr, count: int | None = None) -> tuple[int, ...]:
         """An argument that lists a tile's extents, which are constants."""
-        typed = self.context.expression(node)
-        count = len(typed.items) if count is None else count
+        if count is None:
+            count = len(read_list(self.context, self.node, node).items)
         items = self.integers(node, "shape", count)
         extents = tuple(item.constant for item in items)
         if not extents or not all(isinstance(one, int) and one > 0 for one in extents):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -67,7 +66,6 @@ class Context(ABC):
         """What `pl.cond` says in each `pl.while_` around, innermost last."""
         self.results: list[Typed] = []
         """What the function's returns give, in the order of its lines."""
-        self._trusts_indices = False
 
     @abstractmethod
     def expression(self, node: ast.expr) -> Typed:
@@ -99,16 +97,3 @@ class Context(ABC):
         return Origin(
             file=self.function.file, line=getattr(node, "lineno", self.function.line)
         )
-
-    @contextmanager
-    def trusting_indices(self) -> Iterator[None]:
-        """Literal indices into constant lists come out right here (see AR707)."""
-        before, self._trusts_indices = self._trusts_indices, True
-        try:
-            yield
-        finally:
-            self._trusts_indices = before
-
-    @property
-    def trusts_indices(self) -> bool:
-        return self._trusts_indices

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from allreduce_gen.diagnostics import codes
 from allreduce_gen.ir.memory import View
 
-from .affine import Scalar, concrete
+from .affine import concrete
 from .closures import outer_name
-from .context import Context, Run, Typed, constant
+from .context import Context, Typed, constant
+from .lists import read_item
 from .machine import Frame
 from .operators import (
     is_integer,
@@ -122,7 +122,7 @@ def _read_subscript(context: Context, node: ast.Subscript) -> Typed:
             f"`{ast.unparse(node)}` indexes {format_type(source.type)}",
             help="load a part of a tensor with `pl.load(tensor, offsets, shape)`",
         )
-    return _read_item(context, node, source)
+    return read_item(context, node, source)
 
 
 def _read_slice(context: Context, node: ast.Subscript, source: Typed) -> Typed:
@@ -161,48 +161,3 @@ def _entry(context: Context, node: ast.Subscript, view: View, position: int) -> 
         )
     inner = dataclasses.replace(view, shape=view.shape[1:])
     return dataclasses.replace(inner, start=view.start + position * inner.nbytes)
-
-
-def _read_item(context: Context, node: ast.Subscript, source: Typed) -> Typed:
-    """`L[k]`: an item of a list or tuple, by a literal."""
-    index = node.slice.value if isinstance(node.slice, ast.Constant) else None
-    if not isinstance(index, int):
-        raise context.refuse(
-            node,
-            f"`{ast.unparse(node)}`: lists are indexed by an integer literal only",
-            help="give each value a name of its own, or compute the value",
-        )
-    if index >= len(source.items):
-        raise context.refuse(
-            node,
-            f"`{ast.unparse(node)}` takes item {index} of {len(source.items)}",
-            help="keep the index inside the list",
-        )
-    item = source.items[index]
-    if context.trusts_indices:
-        return item
-    return Typed(item.type, _watched_item(context, node, item, source.items[-1]))
-
-
-def _watched_item(
-    context: Context, node: ast.Subscript, item: Typed, last: Typed
-) -> Run:
-    """The item, reported where it differs from the last one (see AR707)."""
-    file, text = context.function.file, ast.unparse(node)
-
-    def run(frame: Frame) -> Scalar:
-        found: Scalar = item.run(frame)
-        taken = last.run(frame)
-        if found != taken:
-            frame.machine.find(
-                codes.AR707,
-                f"`{text}` is {found} here, but pypto's compiler takes the list's "
-                f"last item, {taken}",
-                help="write the number, or give it a name of its own",
-                file=file,
-                line=node.lineno,
-                rank=frame.rank,
-            )
-        return found
-
-    return run

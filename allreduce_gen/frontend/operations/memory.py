@@ -26,8 +26,7 @@ def extents(call: Call, node: ast.expr | None, shape: tuple[int, ...]) -> _Valid
     """A `valid_shape` argument: its static form, and how to get its numbers."""
     if node is None:
         return shape, lambda _: shape
-    with call.context.trusting_indices():
-        items = call.integers(node, "valid_shape", len(shape))
+    items = call.integers(node, "valid_shape", len(shape))
     nodes = node.elts if isinstance(node, ast.List | ast.Tuple) else [node] * len(items)
     static = tuple(
         item.constant if isinstance(item.constant, int) else ast.unparse(part)
@@ -111,7 +110,7 @@ def refuse_other_memory(call: Call, arguments: dict[str, ast.expr]) -> None:
 
 def _offsets(call: Call, node: ast.expr, rank: int) -> tuple[Typed, ...]:
     """One integer for each dimension; lists of one are taken for what they hold."""
-    if isinstance(node, ast.List | ast.Tuple):
+    if isinstance(node, ast.List | ast.Tuple) and any(map(_holds_one, node.elts)):
         flat = [
             part.elts[0] if _holds_one(part) else part  # type: ignore[attr-defined]
             for part in node.elts

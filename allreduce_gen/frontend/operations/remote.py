@@ -29,10 +29,8 @@ def _remote_load(call: Call) -> Typed:
     assert isinstance(target.type, TensorType)
     rank = len(target.type.shape)
     peer = call.integer(arguments["peer"], "peer").run
-    with call.context.trusting_indices():
-        given = call.integers(arguments["offsets"], "offsets", rank)
-        shape = call.shape(arguments["shape"], rank)
-    offsets = run_integers(given)
+    offsets = run_integers(call.integers(arguments["offsets"], "offsets", rank))
+    shape = call.shape(arguments["shape"], rank)
     valid, run_valid = extents(call, arguments.get("valid_shape"), shape)
     dtype, source, origin = (
         target.type.dtype,

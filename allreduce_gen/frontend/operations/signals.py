@@ -50,8 +50,7 @@ def _notify(call: Call) -> Typed:
 
 def _wait(call: Call) -> Typed:
     arguments = call.bind("signal offsets expected * cmp")
-    with call.context.trusting_indices():
-        signal, offsets = _slot(call, arguments, "signal")
+    signal, offsets = _slot(call, arguments, "signal")
     expected = call.integer(arguments["expected"], "expected").run
     cmp = _COMPARISONS[call.member(arguments["cmp"], enums.WaitCmp)]
     origin, in_pipeline = call.context.origin(call.node), _pipeline_watch(call)
