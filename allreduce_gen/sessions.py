@@ -89,13 +89,21 @@ class CompiledScript:
         shapes = dict(self._target.shapes)
         if is_bound(self.program, self._ranks, shapes):
             scalars = dict.fromkeys(self.program.scalars, 1)
-            self.check((CallKey.of(scalars, shapes),))
+            self.check((self.key(scalars, shapes),))
         else:
             read_program(self.program)
 
     def prepare(self, *, keeps_windows: bool, resets_windows: bool) -> PreparedScript:
         """What runs it, on windows that are kept or made anew."""
         return PreparedScript(self, keeps_windows and not resets_windows, keeps_windows)
+
+    def key(
+        self, scalars: Mapping[str, int | float], shapes: Mapping[str, tuple[int, ...]]
+    ) -> CallKey:
+        """The kind of a call that passes these; what is compiled in overrules it."""
+        fixed = self._target.fixed
+        values = ((name, fixed.get(name, value)) for name, value in scalars.items())
+        return CallKey(tuple(values), tuple(shapes.items()))
 
     def trace(self, call: CallKey) -> Trace:
         """What all ranks do in such a call."""
@@ -146,12 +154,6 @@ class CallKey:
     scalars: tuple[tuple[str, int | float], ...]
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
 
-    @classmethod
-    def of(
-        cls, scalars: Mapping[str, int | float], shapes: Mapping[str, tuple[int, ...]]
-    ) -> CallKey:
-        return cls(tuple(scalars.items()), tuple(shapes.items()))
-
 
 class PreparedScript:
     """Runs one program on callers' tensors, call after call."""
@@ -170,7 +172,7 @@ class PreparedScript:
         """One call. Raises CheckError, and EngineError as the simulator does."""
         given, made = complete_arguments(self._compiled.program, arguments)
         scalars, shapes = split_arguments(self._compiled.program, given)
-        call = CallKey.of(scalars, shapes)
+        call = self._compiled.key(scalars, shapes)
         if not self._keeps_values:
             self._calls.clear()
         if len(self._calls) < PROVED_CALLS:

@@ -129,8 +129,9 @@ class AllReduceSpec:
     `shape`, where given, is the shape of each rank's tensor and has `size` elements.
     `platform` is one of `targets.PLATFORMS`. `tile` is the most elements that one load
     or store moves, chosen from the platform's memory unless given. `strict_divisible`
-    refuses a size that the ranks do not divide evenly. `groups` are, for two levels,
-    how many groups of how many ranks; `order` is the algorithm's own unless given.
+    refuses a size that the ranks do not divide into whole 32-byte blocks. `groups` are,
+    for two levels, how many groups of how many ranks; `order` is the algorithm's own
+    unless given.
     `because` is a word on the choice of algorithm, for the kernel's docstring. A spec
     is data: `planner.check_spec` says whether it can be planned.
     """

@@ -16,6 +16,9 @@ ALIGNMENT_BYTES = 32
 MAX_RANKS = 64
 """Ranks that one communication context of the runtime holds."""
 
+MAX_SIZE = 1 << 40
+"""Elements a rank: with 64 of them, byte offsets are well within 64 bits."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
@@ -23,7 +26,8 @@ class Target:
 
     `arithmetic` names the element types that its vector unit combines by each operator,
     `casts` those that it also converts to FP32 and back, `atomic_adds` those that a
-    store can add in memory.
+    store can add in memory. `conversions` has, for each type, those that tiles of it
+    can be cast to, in one instruction or in several that pypto makes of one cast.
     """
 
     name: str
@@ -31,16 +35,26 @@ class Target:
     num_cores: int
     arithmetic: dict[ReduceOp, frozenset[DType]]
     atomic_adds: frozenset[DType]
+    conversions: dict[DType, frozenset[DType]]
     casts: frozenset[DType] = frozenset({DType.FP16, DType.BF16})
 
     def combines(self, op: ReduceOp, dtype: DType) -> bool:
         """Whether the vector unit combines two tiles of `dtype` by `op`."""
         return dtype in self.arithmetic[op]
 
+    def converts(self, source: DType, dtype: DType) -> bool:
+        """Whether tiles of `source` can be cast to `dtype`."""
+        return dtype in self.conversions.get(source, ())
+
     def dtypes_for(self, op: ReduceOp) -> tuple[DType, ...]:
         """Element types that `op` can reduce here, also by way of FP32."""
         direct = self.arithmetic[op]
         return tuple(one for one in DType if one in direct or one in self.casts)
+
+    @property
+    def dtypes(self) -> tuple[DType, ...]:
+        """Element types that some operator can reduce here."""
+        return tuple(dtype for dtype in DType if self.ops_for(dtype))
 
     def ops_for(self, dtype: DType) -> tuple[ReduceOp, ...]:
         """Operators that can reduce `dtype` here."""
@@ -73,12 +87,30 @@ def _arithmetic(
 
 _ATOMIC = frozenset({DType.FP32, DType.FP16, DType.INT32, DType.INT16, DType.INT8})
 
+_NARROW = frozenset({DType.INT8, DType.UINT8})
+_COMMON = _A2A3 | _NARROW | {DType.BF16}
+_A2A3_CASTS = {
+    DType.FP32: _COMMON | {DType.INT64},
+    DType.FP16: _COMMON,
+    DType.BF16: _COMMON,
+    DType.INT64: _COMMON,
+    DType.INT32: _COMMON | {DType.INT64},
+    DType.INT16: _COMMON - {DType.INT32},
+    DType.INT8: frozenset({DType.FP16, DType.UINT8}),
+    DType.UINT8: frozenset({DType.FP16, DType.INT8}),
+}
+_A5_CASTS = {one: to | {DType.UINT16} for one, to in _A2A3_CASTS.items()}
+_A5_CASTS[DType.INT16] |= {DType.INT32, DType.UINT32}
+_A5_CASTS[DType.INT8] |= {DType.INT32, DType.INT16}
+_A5_CASTS[DType.UINT32] = _NARROW | {DType.INT16, DType.UINT16}
+
 PLATFORMS: dict[str, Target] = {
     name: Target(
         name=name,
         ub_bytes=ub_bytes,
         num_cores=cores,
         arithmetic=_arithmetic(adds, multiplies),
+        conversions=_A2A3_CASTS if name.startswith("a2a3") else _A5_CASTS,
         atomic_adds=_ATOMIC | ({DType.BF16} if name.startswith("a2a3") else set()),
     )
     for name, ub_bytes, cores, adds, multiplies in (

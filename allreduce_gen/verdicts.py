@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from .checks import Collective, check_written, without_collection
+from .checks import Collective, without_collection
 from .diagnostics import Diagnostic, codes, diagnose, split_silenced
 from .engines.all_reduce import RunReport, run_all_reduce
 from .engines.base import DEFAULT_OPTIONS, EngineName, RunOptions, SourceProgram
@@ -151,10 +151,8 @@ def judge_trace(
     `found` is what tracing found in the source; `read` gives the text of a file.
     """
     explored = check_and_explore(trace, collective=collective)
-    unjudged = explored.collective is None
-    written = tuple(check_written(trace)) if unjudged else ()
     findings, silenced = split_silenced(
-        (*found, *explored.findings, *written), read or _read_text
+        (*found, *explored.findings), read or _read_text
     )
     return CheckedProgram(
         source=describe_source(

@@ -46,6 +46,19 @@ def test_the_kernel_itself_is_clean(kernel) -> None:
             "AR410",
         ),
         ("acc = pl.add(acc, contribution)", "acc = pl.add(acc, acc)", "AR405"),
+        (
+            "            acc = pl.add(acc, contribution)\n",
+            "            if my_rank == 0:\n"
+            "                acc = pl.maximum(acc, contribution)\n"
+            "            else:\n"
+            "                acc = pl.add(acc, contribution)\n",
+            "AR410",
+        ),
+        (
+            STORE,
+            f"        if my_rank > 0:\n            acc = pl.mul(acc, 0.25)\n{STORE}",
+            "AR410",
+        ),
         ("value=1,", "value=2147483648,", "AR703"),
     ],
 )
@@ -57,6 +70,23 @@ def test_edit_is_found(kernel, before: str, after: str, code: str) -> None:
         assert run_cli(["check", str(path), "-q"]) == 1
         return
     assert code in found(path, text.replace(before, after, 1))
+
+
+def test_integers_through_a_type_that_cannot_hold_them(tmp_path: Path) -> None:
+    text = generate(AllReduceSpec(num_ranks=4, size=64, dtype=DType.INT32)).source
+    assert found(tmp_path / "kernel.py", text) == set()
+    for dtype in ("FP32", "FP16", "BF16", "INT16"):
+        cut = f"        cut = pl.cast(acc, pl.{dtype})\n"
+        back = f"        acc = pl.cast(cut, pl.INT32)\n{STORE}"
+        edited = text.replace(STORE, cut + back)
+        assert "AR410" in found(tmp_path / "kernel.py", edited)
+
+
+def test_an_output_passed_as_the_input(kernel) -> None:
+    path, text = kernel
+    before, after = "self.per_rank(x[r], y[r], ", "self.per_rank(y[r], x[r], "
+    assert before in text
+    assert found(path, text.replace(before, after)) == {"AR405"}
 
 
 def test_an_output_that_nobody_writes(kernel) -> None:

@@ -16,7 +16,14 @@ from allreduce_gen.errors import SpecError
 from allreduce_gen.ir.events import RemoteLoad
 from allreduce_gen.ir.recognise import call_buffers
 from allreduce_gen.pipeline import generate
-from allreduce_gen.spec import AllReduceSpec, DType, ReduceOp
+from allreduce_gen.spec import (
+    Algorithm,
+    AllReduceSpec,
+    DType,
+    Order,
+    ReduceOp,
+    Reuse,
+)
 
 HOSTILE = RunOptions(seed=1, schedule=Schedule.BOTH_LATE)
 
@@ -71,6 +78,66 @@ def test_k18_tiles_under_32_bytes_leave_half_the_ranks_idle() -> None:
     assert reducing == set(range(8))
 
 
+@pytest.mark.parametrize(
+    ("ranks", "size", "dtype", "says", "near"),
+    [
+        (3, 4096, DType.FP32, "3 ranks: 1 left over", "--size 4080 or 4104,"),
+        (2, 18, DType.FP32, "9 is 36 bytes, needs a multiple of 32", "16 or 32,"),
+        (4, 4, DType.FP32, "1 is 4 bytes, needs a multiple of 32", "--size 32,"),
+        (4, 100, DType.FP32, "25 is 100 bytes, needs a multiple of 32", "96 or 128,"),
+        (8, 64, DType.FP16, "8 is 16 bytes, needs a multiple of 32", "--size 128,"),
+        (16, 64, DType.FP32, "4 is 16 bytes, needs a multiple of 32", "--size 128,"),
+    ],
+)
+@pytest.mark.parametrize("algorithm", [Algorithm.TWO_PHASE, Algorithm.RING])
+def test_k15_k17_k18_strictly_divisible_is_one_message(
+    ranks: int, size: int, dtype: DType, says: str, near: str, algorithm: Algorithm
+) -> None:
+    spec = AllReduceSpec(
+        num_ranks=ranks,
+        size=size,
+        dtype=dtype,
+        algorithm=algorithm,
+        strict_divisible=True,
+    )
+    with pytest.raises(SpecError) as caught:
+        generate(spec)
+    (finding,) = caught.value.diagnostics
+    assert finding.code.id == "AR103"
+    assert says in finding.message
+    assert near in finding.help
+    assert "leave out --strict-divisible" in finding.help
+
+
+@pytest.mark.parametrize("algorithm", Algorithm)
+def test_strictly_divisible_takes_what_ranks_divide(algorithm: Algorithm) -> None:
+    for ranks in (4, 5):
+        fields = {"num_ranks": ranks, "size": 8 * ranks, "algorithm": algorithm}
+        spec = AllReduceSpec(**fields, strict_divisible=True)  # type: ignore[arg-type]
+        audit(spec)
+
+
+@pytest.mark.parametrize(
+    ("tile", "step", "op"),
+    [
+        (23560, "reduce_scatter", ReduceOp.SUM),
+        (100000, "stage_in", ReduceOp.SUM),
+        (23560, "reduce_scatter", ReduceOp.MAX),
+    ],
+)
+def test_k19_a_tile_too_large_names_the_largest(
+    tile: int, step: str, op: ReduceOp
+) -> None:
+    spec = AllReduceSpec(num_ranks=4, size=1 << 22, tile=tile, op=op)
+    with pytest.raises(SpecError) as caught:
+        generate(spec)
+    (finding,) = caught.value.diagnostics
+    assert finding.code.id == "AR501"
+    assert finding.help == "give --tile at most 23552"
+    assert finding.location is not None
+    assert finding.location.step == step
+
+
 @pytest.mark.parametrize("size", [23552, 23560, 65536])
 @pytest.mark.parametrize("dtype", [DType.FP32, DType.FP16, DType.BF16])
 def test_k19_live_tiles_fit_the_buffer(size: int, dtype: DType) -> None:
@@ -92,6 +159,39 @@ def test_k20_off_the_grid(size: int, dtype: DType, ranks: int) -> None:
 def test_k24_one_rank_is_the_identity() -> None:
     values = np.arange(4097, dtype=np.float32)[np.newaxis]
     np.testing.assert_array_equal(reduce(values), values)
+
+
+def test_k24_one_rank_divides_nothing() -> None:
+    audit(AllReduceSpec(num_ranks=1, size=17, strict_divisible=True))
+
+
+@pytest.mark.parametrize("op", ReduceOp)
+@pytest.mark.parametrize("reuse", Reuse)
+def test_k24_one_rank_carries_no_generality(op: ReduceOp, reuse: Reuse) -> None:
+    spec = AllReduceSpec(num_ranks=1, size=4097, dtype=DType.BF16, op=op, reuse=reuse)
+    source = generate(spec).source
+    for absent in ("SCALE", "slots", "window;", "waits", "persist between"):
+        assert absent not in source
+    assert ("# epoch is not read" in source) == (reuse is Reuse.EPOCH)
+    assert "PADDED = 4112  # elements of the tile: whole 32-byte blocks" in source
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"groups": (3, 3)}, "two_phase has no groups"),
+        (
+            {"groups": (3, 3), "algorithm": Algorithm.HIERARCHICAL},
+            "3 groups of 3 are 9 ranks, not 1",
+        ),
+        ({"algorithm": Algorithm.RING, "order": Order.ASCENDING}, "its own"),
+    ],
+)
+def test_k24_one_rank_is_held_to_the_options(
+    fields: dict[str, object], message: str
+) -> None:
+    with pytest.raises(SpecError, match=message):
+        generate(AllReduceSpec(num_ranks=1, size=64, **fields))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("ranks", [16, 17, 64])

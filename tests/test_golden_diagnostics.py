@@ -129,6 +129,12 @@ for i in pl.pipeline(2, stage=2):
     pld.system.notify(
         signal, peer=peer, offsets=[i, my_rank], value=1, op=pld.NotifyOp.AtomicAdd
     )"""
+_REORDERED = """\
+for i in pl.pipeline(2, stage=2):
+    tile = pl.load(x, [0, i * 16], [1, 16])
+    pl.store(tile, [0, i * 16], data)
+    again = pl.load(data, [0, i * 16], [1, 16])
+    y = pl.store(again, [0, i * 16], y)"""
 _TOO_LARGE = write_program(
     STAGE_IN, num_ranks=2, chunk=32768, windows={"data": "[1, SIZE]"}
 )
@@ -167,6 +173,7 @@ CASES: dict[str, Raise] = {
             *(notify_all(op="Set", value="2"), wait_all(expected="2")),
         )
     ),
+    "AR312": _check(mesh(2, _REORDERED)),
     "AR401": _check(mesh(4)),
     "AR402": _check(mesh(3, barrier("ROW_A", "epoch"), epoch=True), calls=2),
     "AR403": _check(_sum_of(_ADDS_TO_0.replace("Add", "None_"))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,18 @@ FAULTS: list[tuple[Collective, tuple[str, str], str, str, str]] = [
     ),
     (
         Collective.REDUCE_SCATTER,
+        (
+            "    acc = pl.add(acc, part)",
+            "    if my_rank == 3:\n        acc = pl.maximum(acc, part)\n"
+            "    else:\n        acc = pl.add(acc, part)",
+        ),
+        "AR410",
+        "y is made by two operators: maximum in y[0:16] of rank 3, but sum in y[0:16] "
+        "of ranks 0, 1 and 2",
+        "y = pl.store",
+    ),
+    (
+        Collective.REDUCE_SCATTER,
         ("offsets=[0, my_rank * CHUNK]", "offsets=[0, peer * CHUNK]"),
         "AR408",
         "y[0:16] of rank 0 holds x[16:32] of rank 1 where x[0:16] of rank 1 belongs",
@@ -133,6 +146,35 @@ FAULTS: list[tuple[Collective, tuple[str, str], str, str, str]] = [
         ),
         "AR410",
         "y[0:64] of rank 0 holds elements scaled by 2: no rank's input elements",
+        "y = pl.store",
+    ),
+    (
+        Collective.ALL_GATHER,
+        (
+            "    y = pl.store(part",
+            "    mean = pl.div(part, NUM_RANKS)\n    y = pl.store(mean",
+        ),
+        "AR410",
+        "y[0:64] of rank 0 holds elements scaled by 0.25: no rank's input elements",
+        "y = pl.store",
+    ),
+    (
+        Collective.BROADCAST,
+        ("y = pl.store(part", "mean = pl.div(part, NUM_RANKS)\ny = pl.store(mean"),
+        "AR410",
+        "y[0:64] of rank 0 holds elements scaled by 0.25: no rank's input elements",
+        "y = pl.store",
+    ),
+    (
+        Collective.BROADCAST,
+        (
+            "y = pl.store(part",
+            "cut = pl.cast(part, pl.FP16)\nback = pl.cast(cut, pl.INT32)\n"
+            "y = pl.store(back",
+        ),
+        "AR410",
+        "y[0:64] of rank 0 holds int32 elements rounded to fp16: no rank's input "
+        "elements",
         "y = pl.store",
     ),
     (
@@ -181,6 +223,51 @@ def test_a_fault_is_located_to_rank_and_range(
     assert where.line == (line_of(text, line) if line else None)
 
 
+@pytest.mark.parametrize("num_ranks", [2, 4])
+def test_a_mean_is_scattered(tmp_path: Path, num_ranks: int) -> None:
+    mean = ("y = pl.store(acc", "mean = pl.div(acc, NUM_RANKS)\ny = pl.store(mean")
+    checked = _check(tmp_path, _write(Collective.REDUCE_SCATTER, num_ranks, mean))
+    assert checked.collective is Collective.REDUCE_SCATTER
+    assert checked.findings == ()
+
+
+def test_adding_zero_changes_nothing(tmp_path: Path) -> None:
+    zero = ("y = pl.store(acc", "same = pl.add(acc, 0)\ny = pl.store(same")
+    checked = _check(tmp_path, _write(Collective.REDUCE_SCATTER, 4, zero))
+    assert checked.findings == ()
+
+
+@pytest.mark.parametrize("tensor", ["x", "y"])
+@pytest.mark.parametrize("part", ["(r + 1) % NUM_RANKS", "NUM_RANKS - 1 - r"])
+def test_which_rank_takes_which_part_of_the_host_tensor(
+    tmp_path: Path, tensor: str, part: str
+) -> None:
+    """What counts is whose part it is on the host: sums do not care, copies do."""
+    total = barrier() + "\n" + _REDUCE.replace("my_rank * CHUNK", "0")
+    text = write_program(
+        STAGE_IN, total.replace("CHUNK", "SIZE"), num_ranks=4, dtype="INT32"
+    )
+    handed = text.replace(f"{tensor}[r]", f"{tensor}[{part}]")
+    assert handed != text
+    checked = _check(tmp_path, handed)
+    assert checked.collective is Collective.ALL_REDUCE
+    assert checked.findings == ()
+    gather = _write(Collective.ALL_GATHER, 4).replace("x[r]", f"x[{part}]")
+    assert [one.code.id for one in _check(tmp_path, gather).findings] == ["AR408"]
+
+
+def test_a_result_for_one_rank_only_leaves_the_others_a_warning(tmp_path: Path) -> None:
+    rooted = "if my_rank == 0:\n" + textwrap.indent(_EXCHANGE, "    ")
+    text = _write(Collective.ALL_TO_ALL, 4).replace(
+        textwrap.indent(_EXCHANGE, " " * 8), textwrap.indent(rooted, " " * 8)
+    )
+    checked = _check(tmp_path, text)
+    (finding,) = checked.findings
+    assert checked.collective is None
+    assert (finding.code.id, finding.is_error) == ("AR405", False)
+    assert finding.message == "y[0:64] of rank 1 is never written"
+
+
 def test_a_program_that_copies_its_own_input_is_no_collective(tmp_path: Path) -> None:
     for num_ranks in (2, 3, 4):
         text = _write(Collective.BROADCAST, num_ranks, ("peer=root", "peer=my_rank"))
@@ -201,3 +288,48 @@ def test_contributions_that_double_at_each_step_are_counted(tmp_path: Path) -> N
     assert error.message == (
         "y[0:16] of rank 0 counts rank 0 32768 times, and ranks 1 to 14 more than once"
     )
+
+
+def test_a_program_without_windows_is_no_collective(tmp_path: Path) -> None:
+    """Whatever it makes of its own input: here rank 1 adds it to itself."""
+    text = """\
+import pypto.language as pl
+import pypto.language.distributed as pld
+
+
+@pl.program
+class Scale:
+    @pl.function(type=pl.FunctionType.InCore)
+    def scale(
+        self,
+        x: pl.Tensor[[1, 64], pl.FP32],
+        y: pl.Out[pl.Tensor[[1, 64], pl.FP32]],
+        rank: pl.Scalar[pl.INT32],
+    ):
+        total = pl.load(x, [0, 0], [1, 64])
+        own = pl.load(x, [0, 0], [1, 64])
+        for step in pl.range(rank):
+            total = pl.add(total, own)
+        pl.store(total, [0, 0], y)
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def per_rank(
+        self,
+        x: pl.Tensor[[1, 64], pl.FP32],
+        y: pl.Out[pl.Tensor[[1, 64], pl.FP32]],
+        rank: pl.Scalar[pl.INT32],
+    ):
+        self.scale(x, y, rank)
+
+    @pl.function(level=pl.Level.HOST, role=pl.Role.Orchestrator)
+    def host(
+        self,
+        x: pl.Tensor[[2, 1, 64], pl.FP32],
+        y: pl.Out[pl.Tensor[[2, 1, 64], pl.FP32]],
+    ):
+        for r in pl.range(pld.world_size()):
+            self.per_rank(x[r], y[r], r, device=r)
+"""
+    checked = _check(tmp_path, text)
+    assert checked.collective is None
+    assert checked.findings == ()

@@ -11,9 +11,11 @@ import pytest
 
 from allreduce_gen.cli.main import run_cli
 from allreduce_gen.errors import CheckError, CompileError, ExecutionError
+from allreduce_gen.pipeline import generate
 from allreduce_gen.pytest_plugin import parse_devices
 from allreduce_gen.scripts import check_script, run_script
 from allreduce_gen.sessions import ScriptOptions
+from allreduce_gen.spec import AllReduceSpec, Form, Reuse
 
 MESH = """\
 import sys
@@ -341,3 +343,44 @@ def test_nothing_of_pypto_stays_behind(script) -> None:
     run_script(script(main("import pypto.backend")), ())
     assert {name for name in sys.modules if name.startswith("pypto")} == before
     assert isinstance(np.zeros(1), np.ndarray)
+
+
+EPOCHS = """
+config = RunConfig(distributed_config=DistributedConfig(device_ids=[0, 1]))
+compiled = host.compile({how}config=config)
+x = np.ones((2, 1, 64), dtype=np.float32)
+y = np.zeros_like(x)
+with compiled.prepare(persistent=True, reset_persistent_windows=False) as run:
+    for call in range(1, 4):
+        run(x, y, call)
+        assert (y == 2).all()
+"""
+
+
+def epoch_script(how: str) -> str:
+    """The jit kernel whose calls wait for their number, and three calls of it."""
+    kernel = generate(
+        AllReduceSpec(num_ranks=2, size=64, form=Form.JIT, reuse=Reuse.EPOCH)
+    )
+    head, _, _ = kernel.source.partition("def main()")
+    return f"import numpy as np\n{head}{EPOCHS.format(how=how)}"
+
+
+def test_a_scalar_that_every_call_passes(script) -> None:
+    run_script(script(epoch_script("epoch=pl.RUNTIME, ")), ())
+
+
+def test_a_scalar_that_is_compiled_in(script) -> None:
+    """pypto fixes its value for all calls, so the second waits for 1 again."""
+    with pytest.raises(CheckError) as caught:
+        run_script(script(epoch_script("epoch=1, ")), ())
+    error = caught.value.diagnostics[0]
+    assert error.code.id == "AR303"
+    assert error.message.startswith("in call 2, barrier round 1 waits for slot")
+
+
+def test_a_scalar_without_a_value(script) -> None:
+    with pytest.raises(CompileError) as caught:
+        run_script(script(epoch_script("")), ())
+    (error,) = caught.value.diagnostics
+    assert error.message == "host is compiled without a value for epoch"

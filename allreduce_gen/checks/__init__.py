@@ -23,7 +23,7 @@ from .grouping import sort_findings
 from .order import check_order
 from .outputs import Outputs, read_outputs, recognise_outputs
 from .program import Point
-from .provenance import check_provenance, check_written, recognise
+from .provenance import check_provenance, recognise
 from .races import check_races, find_races, report_races
 from .resources import check_resources
 from .signals import check_signals
@@ -45,7 +45,6 @@ __all__ = [
     "check_signals",
     "check_trace",
     "check_unknown",
-    "check_written",
     "recognise",
     "without_collection",
 ]
@@ -74,7 +73,7 @@ def check_unknown(
     with without_collection():
         analysis = Analysis(trace, decided)
         outputs = read_outputs(analysis)
-        collective = recognise_outputs(outputs.outputs)
+        collective = recognise_outputs(outputs)
         return collective, _check(analysis, collective, outputs)
 
 

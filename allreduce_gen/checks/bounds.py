@@ -148,14 +148,16 @@ def _report_mismatch(program: Program, point: Point, mismatch: str) -> Diagnosti
 
 def _check_views(program: Program, events: _Events) -> Iterator[Diagnostic]:
     """Views larger than their buffers, and signals smaller than the slots used."""
-    views: dict[int, View] = {}
+    ids: dict[int, View] = {}  # most events share the view of one before
+    views: set[View] = set()
     slots: dict[View, tuple[Point, tuple[int, ...]]] = {}
     for point, event in events:
         region = touched(event)
-        if id(region.view) not in views:
-            if region.view not in views.values():
+        if id(region.view) not in ids:
+            if region.view not in views:
                 yield from _check_view(program, point, region.view)
-            views[id(region.view)] = region.view
+            ids[id(region.view)] = region.view
+            views.add(region.view)
         if isinstance(event, Notify | Wait) and not fits(region):
             _stretch(slots, point, region)
     for view, (point, shape) in slots.items():

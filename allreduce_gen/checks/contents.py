@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from allreduce_gen.ir.events import TileOp
@@ -14,30 +12,22 @@ from allreduce_gen.spec import DType
 
 from .collectives import Source
 from .evaluation import Evaluation
+from .exactness import common_scale, narrowed
+from .expressions import Flat, Loose, flatten
 from .operands import Operand, Parts
 from .program import Point
-from .values import (
-    Combined,
-    Constant,
-    Leaf,
-    Node,
-    Rounded,
-    Scaled,
-    Unknown,
-    Unwritten,
-    Value,
-)
+from .values import Constant, Faulty, Leaf, Node, Unknown, Unwritten, Value
 
 
 class Term(NamedTuple):
-    """An input's element in an output's expression, and how it is scaled there.
+    """An input's element in an output's expression, and the factor on it there.
 
     `operand` is the input's number among the operands. It is in there `times` over.
     """
 
     operand: int
     source: Source
-    scales: tuple[tuple[str, float], ...]
+    scale: float
     times: int
 
 
@@ -45,22 +35,38 @@ class Term(NamedTuple):
 class Terms:
     """An expression taken apart: its operator, input elements, and whatever else.
 
-    `why` says what makes it no reduction, if anything does. `sources` and `operands`
-    are those of `terms`, each once.
+    `sources` and `operands` are those of `terms`, each once, and `scale` is the factor
+    on all of them. `why` says what makes it no reduction, if anything does, and
+    `narrowed` which casts, as (from, to), lose some of an element.
     """
 
     op: TileOp | None
     terms: tuple[Term, ...]
     sources: frozenset[Source]
     operands: frozenset[int]
+    scale: float
     unwritten: tuple[Unwritten, ...]
     why: tuple[str, ...]
+    narrowed: tuple[tuple[DType, DType], ...]
     is_faulty: bool
 
     @property
-    def is_clean(self) -> bool:
-        """Whether it is a reduction of input elements and nothing else."""
+    def is_pure(self) -> bool:
+        """Whether it is made of input elements, altered or not, and nothing else."""
         return not (self.unwritten or self.why or self.is_faulty)
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nobody has written it."""
+        return any(node.reader is None for node in self.unwritten)
+
+    @property
+    def losses(self) -> Iterator[str]:
+        """The casts that give other numbers: all but those that round reals."""
+        for source, dtype in self.narrowed:
+            how = "rounded" if dtype.is_float else "cut"
+            if not (source.is_float and dtype.is_float):
+                yield f"{source.value} elements {how} to {dtype.value}"
 
 
 class Content(NamedTuple):
@@ -73,30 +79,8 @@ class Content(NamedTuple):
     writer: Point | None
 
 
-_SCALE_TOL = 2.0**-20  # a factor is written in decimal, and held in FP32
 _NEUTRAL: dict[TileOp | None, float] = {TileOp.ADD: 0.0, TileOp.MUL: 1.0}
-_REDUCES = (TileOp.ADD, TileOp.MUL, TileOp.MAX, TileOp.MIN)
-_Scales: TypeAlias = tuple[tuple[str, float], ...]
 _Piece: TypeAlias = tuple[int, int, Terms]
-
-
-class _Loose(NamedTuple):
-    """A leaf of an expression, its shift, the scales around it, and how often."""
-
-    node: int
-    shift: int
-    scales: _Scales
-    times: int
-
-
-@dataclass(slots=True)
-class _Flat:
-    """An expression without its shape: its leaves, in no order."""
-
-    op: TileOp | None = None
-    leaves: list[_Loose] = field(default_factory=list)
-    why: list[str] = field(default_factory=list)
-    casts: list[DType] = field(default_factory=list)
 
 
 class Reader:
@@ -104,8 +88,14 @@ class Reader:
 
     def __init__(self, evaluation: Evaluation, parts: dict[str, Parts]) -> None:
         self._evaluation, self._parts = evaluation, parts
-        self._flat: dict[int, _Flat] = {}
-        self._pieces: dict[tuple[Value, int, int], tuple[_Piece, ...]] = {}
+        self._nodes, self._num_ranks = evaluation.values.nodes, evaluation.num_ranks
+        self._dtypes = {
+            owner.number: owner.operand.dtype
+            for one in parts.values()
+            for owner in one.owners
+        }
+        self._flat: dict[int, Flat] = {}
+        self._pieces: dict[tuple[Value, int, int, DType], tuple[_Piece, ...]] = {}
 
     def read(self, operand: Operand, rank: int) -> Iterator[Content]:
         """What the part of `rank` of the output `operand` holds, from its start."""
@@ -115,12 +105,14 @@ class Reader:
         for low, high, held in memory.read(start, stop):
             value = self._evaluation.values.move(held.value, first)
             span = (low // size - first, high // size - first)
-            for piece in self._split(value, *span):
+            for piece in self._split(value, *span, operand.dtype):
                 yield Content(*piece[:2], value, piece[2], held.writer)
 
-    def _split(self, value: Value, start: int, stop: int) -> tuple[_Piece, ...]:
+    def _split(
+        self, value: Value, start: int, stop: int, target: DType
+    ) -> tuple[_Piece, ...]:
         """`value` from `start` to `stop`, cut where a source changes its owner."""
-        key = (value, start, stop)
+        key = (value, start, stop, target)
         pieces = self._pieces.get(key)
         if pieces is None:
             flat = self._flatten(value.node)
@@ -130,151 +122,77 @@ class Reader:
                 cuts.update(self._cuts(leaf.node, at, start, stop))
             edges = sorted(cuts)
             pieces = self._pieces[key] = tuple(
-                (low, high, self._terms(flat, value.shift, low))
+                (low, high, self._terms(flat, low, value.shift, target))
                 for low, high in itertools.pairwise(edges)
             )
         return pieces
 
     def _cuts(self, node: int, shift: int, start: int, stop: int) -> Iterator[int]:
-        leaf = self._evaluation.values.nodes[node]
+        leaf = self._nodes[node]
         if isinstance(leaf, Leaf) and leaf.buffer in self._parts:
             for at in self._parts[leaf.buffer].cuts(start + shift, stop + shift):
                 yield at - shift
 
-    def _flatten(self, root: int) -> _Flat:
+    def _flatten(self, root: int) -> Flat:
         flat = self._flat.get(root)
         if flat is None:
-            flat = self._flat[root] = _Flat()
-            self._collect(root, flat)
+            flat = self._flat[root] = flatten(self._nodes, root)
         return flat
 
-    def _collect(self, root: int, flat: _Flat) -> None:
-        """Take `root` apart, each of its nodes once, however often it is in there."""
-        todo = _Uses(root)
-        while todo:
-            number, uses = todo.pop()
-            node = self._evaluation.values.nodes[number]
-            _note(node, flat)
-            for (shift, scales), count in uses.items():
-                if isinstance(node, Combined):
-                    todo.add(node.left, shift, scales, count)
-                    todo.add(node.right, shift + node.apart, scales, count)
-                elif isinstance(node, Scaled):
-                    scale = (node.op.value, node.scalar)
-                    todo.add(node.source, shift, (*scales, scale), count)
-                elif isinstance(node, Rounded):
-                    todo.add(node.source, shift, scales, count)
-                else:
-                    flat.leaves.append(_Loose(number, shift, scales, count))
-        flat.leaves.sort()
-
-    def _terms(self, flat: _Flat, shift: int, start: int) -> Terms:
+    def _terms(self, flat: Flat, start: int, shift: int, target: DType) -> Terms:
         """The leaves of `flat` at the output's element `start` and on."""
-        terms: list[Term] = []
-        unwritten: list[Unwritten] = []
-        why, is_faulty = list(flat.why), False
-        for loose in flat.leaves:
-            node = self._evaluation.values.nodes[loose.node]
-            if isinstance(node, Leaf):
-                term = self._term(node, loose, start, shift)
-                terms += [] if term is None else [term]
-                why += [f"elements of {node.buffer}"] if term is None else []
-            elif isinstance(node, Unwritten):
-                unwritten.append(node)
-            elif isinstance(node, Constant):
-                if _NEUTRAL.get(flat.op) != node.value:
-                    why.append(f"the constant {node.value:g}")
-            elif isinstance(node, Unknown):
-                why.append(node.why)
-            else:
-                is_faulty = True
-        why += self._odd_scales({term.scales for term in terms}, flat.op)
-        why += self._lossy_casts(flat)
+        leaves = [self._nodes[loose.node] for loose in flat.leaves]
+        found = [
+            (leaf, self._term(leaf, loose, start, shift))
+            for leaf, loose in zip(leaves, flat.leaves, strict=True)
+            if isinstance(leaf, Leaf)
+        ]
+        terms = tuple(term for _, term in found if term is not None)
+        operands = frozenset(term.operand for term in terms)
+        scale = common_scale({term.scale for term in terms}, self._num_ranks)
         return Terms(
             op=flat.op,
-            terms=tuple(terms),
+            terms=terms,
             sources=frozenset(term.source for term in terms),
-            operands=frozenset(term.operand for term in terms),
-            unwritten=tuple(unwritten),
-            why=tuple(why),
-            is_faulty=is_faulty,
+            operands=operands,
+            scale=1.0 if scale is None else scale,
+            unwritten=tuple(leaf for leaf in leaves if isinstance(leaf, Unwritten)),
+            why=(
+                *flat.why,
+                *(f"elements of {leaf.buffer}" for leaf, term in found if term is None),
+                *(text for leaf in leaves for text in _foreign(leaf, flat.op)),
+                *self._odd_scale(scale, flat.op),
+            ),
+            narrowed=narrowed(
+                flat.casts, {self._dtypes[one] for one in operands}, target
+            ),
+            is_faulty=any(isinstance(leaf, Faulty) for leaf in leaves),
         )
 
-    def _lossy_casts(self, flat: _Flat) -> Iterator[str]:
-        """Casts of real numbers to integers."""
-        real = any(
-            owner.operand.dtype.is_float
-            for parts in self._parts.values()
-            for owner in parts.owners[:1]
-        )
-        for dtype in dict.fromkeys(flat.casts):
-            if real and not dtype.is_float:
-                yield f"elements cut to {dtype.value}"
-
-    def _odd_scales(
-        self, scales: set[_Scales], combined_by: TileOp | None
-    ) -> Iterator[str]:
-        """Scales that make neither a plain reduction nor a mean of all ranks."""
-        if len(scales) > 1:
+    def _odd_scale(self, scale: float | None, op: TileOp | None) -> Iterator[str]:
+        """A scale that makes neither a plain reduction nor a mean of all ranks."""
+        means = op in (TileOp.ADD, None) and scale == 1 / self._num_ranks
+        if scale is None:
             yield "elements scaled differently"
-            return
-        for one in scales:
-            factor = math.prod(
-                scalar if op == TileOp.MUL.value else 1 / (scalar or math.inf)
-                for op, scalar in one
-                if op in (TileOp.MUL.value, TileOp.DIV.value)
-            )
-            right = {1.0}
-            if combined_by in (TileOp.ADD, None):
-                right.add(1 / self._evaluation.num_ranks)
-            if not any(math.isclose(factor, one, rel_tol=_SCALE_TOL) for one in right):
-                yield f"elements scaled by {factor:g}"
+        elif scale != 1.0 and not means:
+            yield f"elements scaled by {scale:g}"
 
-    def _term(self, leaf: Leaf, loose: _Loose, start: int, shift: int) -> Term | None:
+    def _term(self, leaf: Leaf, loose: Loose, start: int, shift: int) -> Term | None:
         by = loose.shift + shift
         parts = self._parts.get(leaf.buffer)
         found = parts.find(start + by) if parts else None
         if found is None:
             return None
         source = (found.rank, by - found.start)
-        return Term(found.number, source, loose.scales, loose.times)
+        return Term(found.number, source, loose.scale, loose.times)
 
 
-class _Uses:
-    """Nodes still to be looked at: where each is, and how often.
-
-    A node's operands have lower numbers. So the highest one has been reached by all
-    that use it.
-    """
-
-    def __init__(self, root: int) -> None:
-        self._heap = [-root]
-        self._uses: dict[int, dict[tuple[int, _Scales], int]] = {root: {(0, ()): 1}}
-
-    def __bool__(self) -> bool:
-        return bool(self._heap)
-
-    def pop(self) -> tuple[int, dict[tuple[int, _Scales], int]]:
-        number = -heapq.heappop(self._heap)
-        return number, self._uses.pop(number)
-
-    def add(self, node: int, shift: int, scales: _Scales, count: int) -> None:
-        uses = self._uses.get(node)
-        if uses is None:
-            uses = self._uses[node] = {}
-            heapq.heappush(self._heap, -node)
-        uses[shift, scales] = uses.get((shift, scales), 0) + count
-
-
-def _note(node: Node, flat: _Flat) -> None:
-    """What `node` means for the whole expression."""
-    if isinstance(node, Combined):
-        flat.op = flat.op or node.op
-        if node.op is not flat.op:
-            flat.why.append(f"{flat.op.value} and {node.op.value} mixed")
-        elif node.op not in _REDUCES:
-            flat.why.append(f"a {node.op.value}")
-    elif isinstance(node, Scaled) and node.op not in (TileOp.MUL, TileOp.DIV):
-        flat.why.append(f"the constant {node.scalar:g}")
-    elif isinstance(node, Rounded):
-        flat.casts.append(node.dtype)
+def _foreign(leaf: Node, op: TileOp | None) -> Iterator[str]:
+    """What `leaf` brings in that is no rank's element."""
+    match leaf:
+        case Constant(value=value) if _NEUTRAL.get(op) != value:
+            yield f"the constant {value:g}"
+        case Unknown(why=why):
+            yield why
+        case _:
+            pass

@@ -53,12 +53,12 @@ def find_operands(analysis: Analysis) -> tuple[Operand, ...]:
     """The inputs and outputs of all ranks, in the order of the trace's buffers."""
     num_ranks = analysis.trace.num_ranks
     found: dict[tuple[str, int, int, DType], Operand] = {}
-    for rank, view in _host_views(analysis):
-        one = _operand(view, rank, num_ranks)
+    for view in _host_views(analysis):
+        one = _operand(view, num_ranks)
         if one is not None and (one.is_input or one.is_output):
             key = (one.buffer.name, one.start, one.size, one.dtype)
             found.setdefault(key, one)
-    seen = {view.buffer.name for _, view in _host_views(analysis)}
+    seen = {view.buffer.name for view in _host_views(analysis)}
     dtype = next((one.dtype for one in found.values()), DType.FP32)
     operands = [*found.values(), *_untouched(analysis.trace, seen, dtype)]
     order = [buffer.name for buffer in analysis.trace.buffers]
@@ -84,21 +84,26 @@ def _untouched(trace: Trace, seen: set[str], dtype: DType) -> Iterator[Operand]:
             yield one
 
 
-def _host_views(analysis: Analysis) -> Iterator[tuple[int, View]]:
-    for number, mine in enumerate(analysis.accesses):
-        rank, seen = analysis.program.agents[number].agent.rank, set()
+def _host_views(analysis: Analysis) -> Iterator[View]:
+    for mine in analysis.accesses:
+        seen: set[int] = set()
         for access in mine.values():
             view = access.region.view
             if access.rank is None and id(view) not in seen:
                 seen.add(id(view))
-                yield rank, view
+                yield view
 
 
-def _operand(view: View, rank: int, num_ranks: int) -> Operand | None:
-    """The operand that `view` is the part of `rank` of; None where it is no such."""
+def _operand(view: View, num_ranks: int) -> Operand | None:
+    """The operand that `view` is some rank's part of; None where it is no such.
+
+    Part r is the host's for rank r, whichever rank it is handed to.
+    """
     part, left = divmod(view.buffer.nbytes, num_ranks)
-    start, size = view.start - rank * part, view.dtype.nbytes
-    if left or part % size or start < 0 or start % size or start + view.nbytes > part:
+    if left or not part:
+        return None
+    start, size = view.start % part, view.dtype.nbytes
+    if part % size or start % size or start + view.nbytes > part:
         return None
     return Operand(
         name=view.name,

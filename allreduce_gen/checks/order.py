@@ -56,7 +56,7 @@ def _compare_ranks(
         if [content[:3] for content in theirs] == known:
             continue
         for mine, content in _overlaps(reference, theirs):
-            if mine.value != content.value and _is_ordered(values, content.value):
+            if _is_alike(mine, content) and _is_ordered(values, content.value):
                 yield _report(analysis, values, (first, mine), (other, content))
                 break
 
@@ -84,6 +84,13 @@ def _overlaps(
             )
         mine += ours.stop == stop
         theirs += others.stop == stop
+
+
+def _is_alike(mine: Content, content: Content) -> bool:
+    """Whether two expressions differ by their order only, not by their operator."""
+    left, right = mine.terms, content.terms
+    differ = mine.value != content.value
+    return differ and (left.op, left.scale) == (right.op, right.scale)
 
 
 def _is_ordered(values: Values, value: Value) -> bool:

@@ -34,13 +34,15 @@ class Output:
 class Outputs:
     """All outputs, the operands, and the evaluation that the values belong to.
 
-    `unread` are outputs that are not divided among the ranks part by part.
+    `unread` are outputs that are not divided among the ranks part by part. Where the
+    program `has_windows`, ranks can read each other's.
     """
 
     outputs: tuple[Output, ...]
     operands: tuple[Operand, ...]
     evaluation: Evaluation
     unread: tuple[Buffer, ...]
+    has_windows: bool
 
 
 def read_outputs(analysis: Analysis) -> Outputs:
@@ -58,6 +60,7 @@ def read_outputs(analysis: Analysis) -> Outputs:
         operands=operands,
         evaluation=evaluation,
         unread=_unread(analysis, operands),
+        has_windows=any(buffer.is_window for buffer in analysis.trace.buffers),
     )
 
 
@@ -123,10 +126,25 @@ def beside(
 
 
 def is_right(output: Output, content: Content, want: Wanted) -> bool:
-    """Whether `content` is exactly what is wanted."""
+    """Whether `content` is exactly what is wanted, but for the rounding of reals."""
     terms = content.terms
     return (
-        terms.is_clean
+        keeps_scale(content, want)
+        and _is_altered(output, content, want)
+        and not any(terms.losses)
+    )
+
+
+def keeps_scale(content: Content, want: Wanted) -> bool:
+    """Whether nothing is scaled, but for a mean where contributions are summed."""
+    return content.terms.scale == 1.0 or len(want.sources) > 1
+
+
+def _is_altered(output: Output, content: Content, want: Wanted) -> bool:
+    """Whether `content` is what is wanted, if perhaps scaled as a mean, or cast."""
+    terms = content.terms
+    return (
+        terms.is_pure
         and sum(term.times for term in terms.terms) == len(want.sources)
         and terms.sources == want.sources
         and terms.operands == {output.source}
@@ -145,16 +163,19 @@ def root_of(outputs: tuple[Output, ...]) -> int:
     return min(votes, key=lambda rank: (-votes[rank], rank), default=0)
 
 
-def recognise_outputs(outputs: tuple[Output, ...]) -> Collective | None:
+def recognise_outputs(read: Outputs) -> Collective | None:
     """The collective that most output elements fit; None where none does.
 
     Sums of several ranks' elements are an attempt at a reduction, however few are
     right, and so are copies of peers' elements in outputs as large as all inputs one at
     an all-gather. Other copies are a collective only where more than half lie where it
-    wants them: a program that copies its own input is none.
+    wants them: a program that copies its own input is none, nor is one without windows.
     """
+    outputs = read.outputs
     if any(output.shape.num_ranks == 1 for output in outputs):
         return Collective.ALL_REDUCE
+    if not read.has_windows:
+        return None
     root, size = root_of(outputs), sum(output.shape.size_out for output in outputs)
     scores: dict[Collective, int] = {}
     for collective in Collective:
@@ -171,7 +192,7 @@ def recognise_outputs(outputs: tuple[Output, ...]) -> Collective | None:
 
 
 _ATTEMPTS = (Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.ALL_GATHER)
-_RIGHT, _PART, _NEAR = 4, 2, 1
+_RIGHT, _ALTERED, _PART, _NEAR = 4, 3, 2, 1
 
 
 def _score(output: Output, collective: Collective, root: int) -> int:
@@ -188,6 +209,8 @@ def _weight(
     sources = content.terms.sources
     if is_right(output, content, want):
         return _RIGHT
+    if _is_altered(output, content, want):
+        return _ALTERED
     ranks = {rank for rank, _ in sources}
     if len(ranks) < 2 and sum(term.times for term in content.terms.terms) < 2:
         is_copy = bool(ranks - {output.rank}) and collective is Collective.ALL_GATHER

@@ -6,30 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from allreduce_gen.diagnostics import Diagnostic, codes, diagnose
-from allreduce_gen.ir.events import (
-    Combine,
-    Event,
-    RemoteStore,
-    Repeat,
-    Store,
-    Tile,
-    TileOp,
-)
-from allreduce_gen.ir.liveness import tile_slots
+from allreduce_gen.ir.events import Event, Repeat, Tile
+from allreduce_gen.ir.liveness import first_beyond, tile_slots
 from allreduce_gen.ir.trace import AgentTrace, Trace, locate
 from allreduce_gen.ir.widen import tile_defined
-from allreduce_gen.spec import DType, ReduceOp
-from allreduce_gen.targets import ALIGNMENT_BYTES, MAX_RANKS, PLATFORMS, Target
+from allreduce_gen.targets import ALIGNMENT_BYTES, MAX_RANKS, PLATFORMS
 
 from .grouping import group
-
-_OPS = {
-    TileOp.ADD: ReduceOp.SUM,
-    TileOp.SUB: ReduceOp.SUM,
-    TileOp.MUL: ReduceOp.PROD,
-    TileOp.MAX: ReduceOp.MAX,
-    TileOp.MIN: ReduceOp.MIN,
-}
+from .instructions import check_instructions
 
 
 def check_resources(trace: Trace) -> Iterator[Diagnostic]:
@@ -41,7 +25,7 @@ def check_resources(trace: Trace) -> Iterator[Diagnostic]:
     target = PLATFORMS.get(trace.platform)
     if target is not None:
         yield from group(
-            one for agent in trace.agents for one in _check_arithmetic(target, agent)
+            one for agent in trace.agents for one in check_instructions(target, agent)
         )
 
 
@@ -72,16 +56,18 @@ def _check_cores(trace: Trace) -> Iterator[Diagnostic]:
 
 def _check_ub(trace: Trace, one: AgentTrace) -> Iterator[Diagnostic]:
     target = PLATFORMS.get(trace.platform)
+    if target is None:
+        return
     slots = tile_slots(one.events)
-    total = sum(slot.nbytes for slot in slots)
-    if target is not None and total > target.ub_bytes:
-        largest = slots[0]
+    beyond = first_beyond(slots, target.ub_bytes)
+    if beyond is not None:
+        total = sum(slot.nbytes for slot in slots)
         sizes = " + ".join(str(slot.nbytes) for slot in slots)
         yield diagnose(
             codes.AR501,
             f"{one.agent}'s tiles take {total} bytes ({sizes}); the on-chip buffer of "
             f"{target.name} has {target.ub_bytes}",
-            location=locate(one.agent, largest.index, one.events[largest.index]),
+            location=locate(one.agent, beyond.index, one.events[beyond.index]),
             help="load and store in a loop over smaller tiles",
         )
 
@@ -99,40 +85,6 @@ def _check_rows(one: AgentTrace) -> Iterator[Diagnostic]:
                     help="pad the tile's last dimension to whole blocks of "
                     f"{ALIGNMENT_BYTES} bytes and cut it with valid_shape",
                 )
-
-
-def _check_arithmetic(target: Target, one: AgentTrace) -> Iterator[Diagnostic]:
-    """The assembler refuses what the vector unit lacks; its simulator may not."""
-    for index, event in enumerate(one.events):
-        if isinstance(event, Store | RemoteStore) and event.atomic:
-            dtype = event.tile.dtype
-            if dtype not in target.atomic_adds:
-                allowed = [each.value for each in DType if each in target.atomic_adds]
-                yield diagnose(
-                    codes.AR104,
-                    f"{target.name} cannot add {dtype.value} atomically in memory",
-                    location=locate(one.agent, index, event),
-                    help=f"use one of {', '.join(allowed)}, or slots of their own",
-                )
-        for combine in _combines(event):
-            op, dtype = _OPS.get(combine.op), combine.tile.dtype
-            if op is None or target.combines(op, dtype):
-                continue
-            others = [each.value for each in DType if target.combines(op, each)]
-            yield diagnose(
-                codes.AR104,
-                f"{target.name} cannot {combine.op.value} tiles of {dtype.value}",
-                location=locate(one.agent, index, event),
-                help=f"cast them to one of {', '.join(others)} and the result back",
-            )
-
-
-def _combines(event: Event) -> Iterator[Combine]:
-    if isinstance(event, Repeat):
-        for inner in event.body:
-            yield from _combines(inner)
-    elif isinstance(event, Combine):
-        yield event
 
 
 def _tiles_made(event: Event) -> Iterator[Tile]:

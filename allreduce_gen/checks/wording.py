@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
+from allreduce_gen.diagnostics.wording import plural as plural
 from allreduce_gen.ir.events import Event, Wait, WaitCmp, event_kind
 from allreduce_gen.ir.memory import Region, format_region
 
@@ -72,8 +73,3 @@ def describe_wait(wait: Wait) -> str:
 def format_condition(wait: Wait) -> str:
     """`>= 1`."""
     return f"{'==' if wait.cmp is WaitCmp.EQ else '>='} {wait.expected}"
-
-
-def plural(count: int, word: str, many: str | None = None) -> str:
-    """`1 pair`, `2 pairs`."""
-    return f"{count} {word if count == 1 else many or word + 's'}"

@@ -14,8 +14,8 @@ from allreduce_gen.diagnostics import SCHEMA_VERSION
 from allreduce_gen.spec import Algorithm
 
 from .inspect import format_option
-from .options import WordType
 from .output import format_table, print_json, print_note, print_result
+from .words import WordType
 
 
 @click.command("bench")

@@ -10,11 +10,11 @@ import click
 from allreduce_gen.calibration import Calibration, calibrate
 from allreduce_gen.costmodel import Fit, format_model, format_seconds
 from allreduce_gen.engines.base import EngineName
-from allreduce_gen.kernel import write_whole
+from allreduce_gen.files import write_whole
 from allreduce_gen.targets import PLATFORMS
 
-from .options import WordType, parse_sizes
 from .output import print_note, print_result
+from .words import WordType, parse_sizes
 
 _STDOUT = "-"
 

@@ -22,8 +22,9 @@ from allreduce_gen.report import (
 from allreduce_gen.report.plot import plot_times
 
 from .inspect import format_option
-from .options import common_options, make_spec, parse_sizes
+from .options import common_options, make_spec
 from .output import print_json, print_note, print_result
+from .words import parse_sizes
 
 
 @click.command("compare")

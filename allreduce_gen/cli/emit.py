@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import difflib
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from allreduce_gen.checks import certify
-from allreduce_gen.diagnostics import SCHEMA_VERSION
+from allreduce_gen.diagnostics.wording import plural
 from allreduce_gen.engines.base import RunOptions
+from allreduce_gen.files import NewFile, write_together
 from allreduce_gen.ir.printers import format_plan
-from allreduce_gen.kernel import Kernel, write_whole
+from allreduce_gen.kernel import Kernel
 from allreduce_gen.pipeline import generate
 from allreduce_gen.verdicts import run_file
 
+from .certificate import format_certificate
 from .options import make_spec, spec_options
 from .output import print_diagnostics, print_note, print_result
 from .running import format_report
@@ -47,17 +47,17 @@ def emit_command(
 ) -> int:
     """Emit a proved kernel (the default command)."""
     _refuse_stdout_with(output, run_it=run_it, check_only=check_only)
+    _refuse_certificate(certificate, output)
     kernel = generate(make_spec(**spec_flags))
     print_diagnostics(kernel.warnings)
     print_note(format_plan(kernel.plan, kernel.cost), quiet=not verbose)
+    files = _files(kernel, output, certificate)
     if check_only:
-        return _compare(kernel, Path(output), quiet)
-    if certificate is not None:
-        write_whole(certificate, _format_certificate(kernel))
+        return max([_compare(one, quiet) for one in files])
+    write_together(*files)
     if output == _STDOUT:
         print_result(kernel.source.removesuffix("\n"))
         return 0
-    kernel.write(Path(output))
     print_note(f"{output}: {_summary(kernel)}", quiet=quiet)
     if run_it:
         (report,) = run_file(Path(output), RunOptions(), platform=kernel.spec.platform)
@@ -66,26 +66,25 @@ def emit_command(
     return 0
 
 
-def _format_certificate(kernel: Kernel) -> str:
-    """The certificate as JSON: per range, the expression and every rank's hash."""
-    ranges = [
-        {
-            "output": one.output,
-            "start": one.start,
-            "stop": one.stop,
-            "expression": one.expression,
-            "ranks_agree": one.agrees,
-            "sha256": list(dict.fromkeys(one.digests)),
-        }
-        for one in certify(kernel.trace)
-    ]
-    data = {
-        "schema_version": SCHEMA_VERSION,
-        "kernel": kernel.spec.name,
-        "num_ranks": kernel.spec.num_ranks,
-        "ranges": ranges,
-    }
-    return json.dumps(data, indent=2) + "\n"
+def _files(kernel: Kernel, output: str, certificate: Path | None) -> list[NewFile]:
+    """What is to be written, but for what goes to stdout."""
+    files = []
+    if output != _STDOUT:
+        files.append(NewFile(path=Path(output), text=kernel.source))
+    if certificate is not None:
+        text = format_certificate(kernel)
+        files.append(NewFile(path=certificate, text=text, flag="--certificate"))
+    return files
+
+
+def _refuse_certificate(certificate: Path | None, output: str) -> None:
+    """The certificate is a file, and one of its own."""
+    if certificate is None:
+        return
+    if str(certificate) == _STDOUT:
+        raise click.UsageError("--certificate needs a file: stdout is the kernel's")
+    if output != _STDOUT and certificate.resolve() == Path(output).resolve():
+        raise click.UsageError(f"-o and --certificate both name {certificate}")
 
 
 def _refuse_stdout_with(output: str, *, run_it: bool, check_only: bool) -> None:
@@ -97,20 +96,21 @@ def _refuse_stdout_with(output: str, *, run_it: bool, check_only: bool) -> None:
 def _summary(kernel: Kernel) -> str:
     spec, cost = kernel.spec, kernel.cost
     return (
-        f"{spec.algorithm.value}, {spec.num_ranks} ranks, {spec.size} "
+        f"{spec.algorithm.value}, {plural(spec.num_ranks, 'rank')}, {spec.size} "
         f"{spec.dtype.value}; {cost.remote_bytes} remote bytes a rank; proved"
     )
 
 
-def _compare(kernel: Kernel, path: Path, quiet: bool) -> int:
-    """0 where `path` holds what would be written, else its difference and 1."""
+def _compare(file: NewFile, quiet: bool) -> int:
+    """0 where the file holds what would be written, else its difference and 1."""
+    path = file.path
     seen = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if seen == kernel.source:
+    if seen == file.text:
         print_note(f"{path}: up to date", quiet=quiet)
         return 0
     diff = difflib.unified_diff(
         seen.splitlines(keepends=True),
-        kernel.source.splitlines(keepends=True),
+        file.text.splitlines(keepends=True),
         fromfile=str(path),
         tofile=f"{path} (as emitted)",
     )

@@ -14,6 +14,7 @@ from allreduce_gen.diagnostics import (
     diagnostic_to_json,
     sarif_log,
 )
+from allreduce_gen.diagnostics.wording import plural
 from allreduce_gen.errors import CompileError
 from allreduce_gen.verdicts import CheckedProgram
 
@@ -69,10 +70,12 @@ def _verdict(one: CheckedProgram) -> str:
     errors = sum(finding.is_error for finding in one.findings)
     computes = one.collective.value if one.collective else "unknown collective"
     judged = "" if one.collective else "; what its outputs hold was not judged"
-    counts = f"{errors} errors, {len(one.findings) - errors} warnings"
+    warnings = plural(len(one.findings) - errors, "warning")
+    counts = f"{plural(errors, 'error')}, {warnings}"
     if one.silenced:
         counts += f", {len(one.silenced)} silenced"
-    return f"{one.name}, {one.trace.num_ranks} ranks, {computes}: {counts}{judged}"
+    ranks = plural(one.trace.num_ranks, "rank")
+    return f"{one.name}, {ranks}, {computes}: {counts}{judged}"
 
 
 def _to_json(judged: Sequence[Judged]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import math
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -26,50 +25,17 @@ from allreduce_gen.spec import (
 from allreduce_gen.targets import PLATFORMS
 
 from .choosing import AUTO, choose, cost_model_option
+from .words import (
+    DEFAULT_PLATFORM,
+    DTypeType,
+    WordType,
+    parse_groups,
+    parse_shape,
+    parse_size,
+)
 
 _Option: TypeAlias = Callable[[Any], Any]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
-
-
-def parse_size(text: str) -> int:
-    """A number of elements: `4096`, `64K`, `1M` (1024-based)."""
-    parsed = re.fullmatch(r"([+-]?\d+)([KMG]?)", text.strip(), re.IGNORECASE)
-    if parsed is None:
-        raise click.BadParameter(
-            f"{text!r} is no number of elements like 4096, 64K or 1M"
-        )
-    return int(parsed[1]) * _UNITS[parsed[2].upper()]
-
-
-def parse_sizes(text: str) -> tuple[int, ...]:
-    """Several of them: `1K,64K,1M`."""
-    return tuple(map(parse_size, text.split(",")))
-
-
-def parse_shape(text: str) -> tuple[int, ...]:
-    """The dimensions of a tensor: `128x4096`."""
-    if re.fullmatch(r"\d+(x\d+)*", text) is None:
-        raise click.BadParameter(f"{text!r} is no shape like 128x4096")
-    return tuple(map(int, text.split("x")))
-
-
-def parse_groups(text: str) -> tuple[int, int]:
-    """How many groups of how many ranks: `4x8`."""
-    parsed = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", text)
-    if parsed is None:
-        raise click.BadParameter(f"{text!r} is not groups x ranks like 4x8")
-    return int(parsed[1]), int(parsed[2])
-
-
-class WordType(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
-    """One word of a list; a hyphen stands for an underscore."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
-        return super().convert(str(value).replace("-", "_"), param, ctx)
 
 
 def _word(flag: str, kind: type[enum.Enum], default: enum.Enum, help: str) -> _Option:
@@ -100,12 +66,19 @@ _SPEC_OPTIONS = (
         "--shape", type=parse_shape, metavar="RxC", help="Or a rank's tensor: 128x4096."
     ),
     _ALGORITHM,
-    _word("--dtype", DType, DType.FP32, "Element type."),
+    click.option(
+        "--dtype",
+        type=DTypeType(),
+        default=DType.FP32.value,
+        show_default=True,
+        help="Element type.",
+    ),
     _word("--op", ReduceOp, ReduceOp.SUM, "How elements are combined."),
     click.option(
         "--platform",
         type=WordType(list(PLATFORMS)),
-        default="a2a3sim",
+        default=DEFAULT_PLATFORM,
+        is_eager=True,  # what --dtype may say depends on it
         show_default=True,
         help="What the kernel is made for.",
     ),

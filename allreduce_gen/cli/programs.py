@@ -12,8 +12,8 @@ from allreduce_gen.targets import PLATFORMS
 from allreduce_gen.verdicts import check_file
 
 from .judged import FORMATS, judge_files, print_judged
-from .options import WordType
 from .scripting import ScriptCommand, as_script_where_needed
+from .words import WordType
 
 ranks_option = click.option(
     "--ranks", type=int, help="World size, where the file does not say."

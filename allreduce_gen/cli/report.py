@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from allreduce_gen.costmodel import load_model
-from allreduce_gen.kernel import write_whole
+from allreduce_gen.files import write_whole
 from allreduce_gen.pipeline import generate
 from allreduce_gen.report import format_page
 

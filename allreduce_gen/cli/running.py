@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from allreduce_gen.diagnostics import SCHEMA_VERSION
+from allreduce_gen.diagnostics.wording import plural
 from allreduce_gen.engines.all_reduce import RunReport
 from allreduce_gen.engines.base import EngineName, RunOptions, Schedule
 from allreduce_gen.engines.mpi import joined_rank
@@ -19,10 +20,10 @@ from allreduce_gen.verdicts import check_for_run, run_checked
 
 from .ending import as_rank, time_limit
 from .inspect import format_option
-from .options import WordType
 from .output import print_json, print_note, print_result
 from .programs import platform_option, ranks_option
 from .scripting import ScriptCommand, run_as_script, script_arguments
+from .words import WordType
 
 
 @click.command("run", cls=ScriptCommand)
@@ -157,7 +158,8 @@ def format_report(report: RunReport) -> str:
     """What a run moved, in one line."""
     busiest = max(counter.remote_bytes for counter in report.counters)
     return (
-        f"{report.num_ranks} ranks x {report.size} elements right on every rank; "
+        f"{plural(report.num_ranks, 'rank')} x {plural(report.size, 'element')} "
+        "right on every rank; "
         f"{busiest} remote bytes on the busiest rank"
     )
 

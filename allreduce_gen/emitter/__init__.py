@@ -13,9 +13,10 @@ from allreduce_gen.ir.cost import Cost
 from allreduce_gen.ir.plan import Plan
 from allreduce_gen.spec import AllReduceSpec, Transfer
 
+from .commands import format_command
 from .environment import find_templates, make_environment
 from .layout import lay_out
-from .view import KernelView, format_command, make_view
+from .view import KernelView, make_view
 
 __all__ = ["KernelView", "emit", "find_templates", "format_command", "make_view"]
 

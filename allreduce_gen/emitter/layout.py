@@ -1,83 +1,74 @@
-"""Long statements broken as the formatter breaks them.
+"""Long lines broken: statements as the formatter does it, texts between words.
 
-Templates write one statement a line. One longer than LINE_LENGTH is broken at its
-outermost brackets: the contents on a line of their own where they fit, else one item a
-line with a trailing comma. Nothing else of the formatter's rules is needed here.
+Comments and a docstring's sentences go on under their beginning, a rank's line of the
+schedule under what it does first, and is broken between two steps.
 """
 
 from __future__ import annotations
 
-LINE_LENGTH = 88
+import re
+import textwrap
+from collections import deque
+from collections.abc import Iterable
 
-_OPEN, _CLOSE = "([{", ")]}"
-_INDENT = "    "
+from .statements import LINE_LENGTH, break_statement
+
+_QUOTES = '"""'
+_GLUE = "\N{NO-BREAK SPACE}"
 
 
 def lay_out(source: str) -> str:
-    """`source` with every long code line broken."""
+    """`source` with every long line broken."""
     lines, in_docstring = [], False
-    for line in source.splitlines(keepends=True):
-        fits = len(line.rstrip("\n")) <= LINE_LENGTH
-        lines.append(line if fits or in_docstring else _break(line))
-        in_docstring ^= line.count('"""') % 2 == 1
+    rest = deque(source.splitlines(keepends=True))
+    while rest:
+        line = rest.popleft()
+        if len(line.rstrip("\n")) <= LINE_LENGTH:
+            lines.append(line)
+        elif (start := _text_start(line, in_docstring)) is not None:
+            lines.append(_fill(start, start, _words(line, start, rest)))
+        elif line.startswith(_QUOTES):
+            lines.append(_fill(_QUOTES, "", line.removeprefix(_QUOTES).split()))
+        else:
+            breaks = _break_schedule if in_docstring else break_statement
+            lines.append(breaks(line))
+        in_docstring ^= line.count(_QUOTES) % 2 == 1
     return "".join(lines)
 
 
-def _break(line: str) -> str:
-    """`head(items)tail` over several lines; a line with no brackets is left alone."""
-    indent = line[: len(line) - len(line.lstrip())]
-    opened = _last_outer_bracket(line)
-    if opened is None:
-        return line
-    start, end = opened
-    inner = indent + _INDENT
-    items = _split_items(line[start + 1 : end])
-    if not _takes_items(line, start):
-        return line
-    one_line = f"{inner}{', '.join(items)}"
-    if len(one_line) <= LINE_LENGTH:
-        body = f"{one_line}\n"
-    else:
-        body = "".join(lay_out(f"{inner}{item},\n") for item in items)
-    return f"{line[: start + 1]}\n{body}{indent}{line[end:]}"
+def _text_start(line: str, in_docstring: bool) -> str | None:
+    """What every line of the text begins with that `line` is one of."""
+    if in_docstring:
+        return None if line.startswith(" ") else ""
+    comment = re.match(r" *# ", line)
+    return None if comment is None else comment[0]
 
 
-def _takes_items(line: str, start: int) -> bool:
-    """Whether the bracket at `start` does more than group, so that a comma is safe."""
-    before = line[:start].rstrip()
-    return line[start] != "(" or before[-1:].isalnum() or before[-1:] in (*")]_",)
+def _words(line: str, start: str, rest: deque[str]) -> list[str]:
+    """The words of a text from `line` on; its lines are taken from `rest`."""
+    words = line.removeprefix(start).split()
+    while rest and (more := re.match(rf"{start}(\w.*)", rest[0])):
+        words += more[1].split()
+        rest.popleft()
+    return words
 
 
-def _last_outer_bracket(line: str) -> tuple[int, int] | None:
-    """Where the last bracket pair at depth 0 opens and closes."""
-    found, depth, start = None, 0, 0
-    for index, char in _code_chars(line):
-        if char in _OPEN:
-            start = index if depth == 0 else start
-            depth += 1
-        elif char in _CLOSE:
-            depth -= 1
-            found = (start, index) if depth == 0 else found
-    return found
+def _break_schedule(line: str) -> str:
+    """One rank's steps, each of them whole."""
+    start = re.match(r" +(rank \d+ +)?", line)
+    assert start is not None, "it begins with spaces"
+    steps = re.split(r" (?=\| )", line[start.end() :].rstrip())
+    return _fill(start[0], " " * start.end(), steps)
 
 
-def _split_items(text: str) -> list[str]:
-    """`text` at its commas at depth 0."""
-    items, depth, start = [], 0, 0
-    for index, char in _code_chars(text):
-        depth += (char in _OPEN) - (char in _CLOSE)
-        if char == "," and depth == 0:
-            items.append(text[start:index].strip())
-            start = index + 1
-    return [*items, last] if (last := text[start:].strip()) else items
-
-
-def _code_chars(text: str) -> list[tuple[int, str]]:
-    """The characters outside string literals, with their positions."""
-    chars, quote = [], ""
-    for index, char in enumerate(text):
-        if char in "\"'" and quote in ("", char):
-            quote = "" if quote else char
-        elif not quote:
-            chars.append((index, char))
-    return chars
+def _fill(start: str, later: str, parts: Iterable[str]) -> str:
+    """`parts`, which stay whole, in as many lines as they need."""
+    text = textwrap.fill(
+        " ".join(part.replace(" ", _GLUE) for part in parts),
+        LINE_LENGTH,
+        initial_indent=start,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return f"{text.replace(_GLUE, ' ')}\n"

@@ -20,13 +20,18 @@ def binary_links(num_ranks: int, rank: int, tree: int, sign: str) -> str:
     In tree 1 every rank has the place that the next one has in tree 0.
     """
     place = (rank + tree) % num_ranks
-    parents = {one: _parent(num_ranks, one) for one in range(1, num_ranks)}
     ranks = [(one + num_ranks - tree) % num_ranks for one in range(num_ranks)]
-    children = [str(ranks[one]) for one, up in parents.items() if up == place]
+    children = [str(ranks[one]) for one in binary_children(num_ranks, place)]
     words = [f"{sign}{' '.join(children)}"] if children else []
     if place:
-        words.append(f"to {ranks[parents[place]]}")
+        words.append(f"to {ranks[_parent(num_ranks, place)]}")
     return " ".join(words)
+
+
+def binary_children(num_ranks: int, place: int) -> list[int]:
+    """The places below `place`, in the order in which it combines them."""
+    others = (one for one in range(1, num_ranks) if _parent(num_ranks, one) == place)
+    return sorted(others, key=lambda one: (abs(one - place), one))
 
 
 def _parent(num_ranks: int, place: int) -> int:

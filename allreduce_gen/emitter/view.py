@@ -5,57 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from allreduce_gen.diagnostics.wording import plural
 from allreduce_gen.ir.constants import Constant, Factor
 from allreduce_gen.ir.cost import Cost
-from allreduce_gen.ir.expr import MY_RANK, evaluate
 from allreduce_gen.ir.plan import Plan, SignalRow, Window
-from allreduce_gen.ir.steps import Binding, Block, Phase, Step
-from allreduce_gen.spec import AllReduceSpec, Form, Order, Transfer
+from allreduce_gen.ir.steps import Block, Phase, Step
+from allreduce_gen.spec import Form, Order, Reuse, Transfer
 
-from .trees import binary_links, binomial_acts
-from .wording import WORDS, OpWords, TorchCheck, torch_check
-
-MAX_DRAWN_RANKS = 8
-
-_FLAGS = (
-    "algorithm",
-    "dtype",
-    "op",
-    "platform",
-    "accumulate",
-    "reuse",
-    "form",
-    "transfer",
-    "barrier",
-    "order",
-)
+from .commands import show_command, show_run
+from .drawing import MAX_DRAWN_RANKS, Drawing
+from .orders import reduction_orders
+from .wording import TorchCheck, torch_check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KernelView:
-    """One kernel. `steps` are by name; `drawn_ranks` are those that the schedule shows.
+class KernelView(Drawing):
+    """One kernel: what it costs, how its docstring speaks of it, what it defines."""
 
-    `env` gives the values of the constants and signal rows that expressions name.
-    `command` makes the kernel again; `file_name` is what its docstring calls it.
-    """
-
-    spec: AllReduceSpec
     cost: Cost
     constants: tuple[Constant | Factor, ...]
     signal_rows: tuple[SignalRow, ...]
     num_rows: int
     windows: tuple[Window, ...]
-    bindings: tuple[Binding, ...]
     scalars: tuple[str, ...]
-    steps: dict[str, Step]
-    env: dict[str, int]
-    drawn_ranks: tuple[int, ...]
-    file_name: str
-    command: str
 
     @property
-    def draws_all_ranks(self) -> bool:
-        return len(self.drawn_ranks) == self.spec.num_ranks
+    def elements(self) -> str:
+        """`4096 FP32 elements`."""
+        return plural(self.spec.size, f"{self.spec.dtype.name} element")
+
+    @property
+    def command(self) -> str:
+        """What makes the kernel again, as its docstring says it."""
+        return show_command(self.spec)
+
+    @property
+    def run_command(self) -> str:
+        """What runs it."""
+        return show_run(self.spec, self.device_list)
 
     @property
     def is_program(self) -> bool:
@@ -65,20 +52,57 @@ class KernelView:
     @property
     def is_uneven(self) -> bool:
         """Whether some rank moves fewer bytes than the busiest."""
-        return self.cost.remote_bytes * self.spec.num_ranks != (
-            self.cost.total_remote_bytes
-        )
+        total = self.cost.remote_bytes * self.spec.num_ranks
+        return total != self.cost.total_remote_bytes
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether ranks or chunks are not all alike, so that a total is of interest."""
+        return self.is_uneven or "PADDED" in self.env
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the sum is scaled to be the mean."""
+        return any(isinstance(one, Factor) for one in self.constants)
+
+    @property
+    def then_scale(self) -> str:
+        """What a comment on combining adds for the mean."""
+        return ", then scale the sum" if self.is_scaled else ""
+
+    @property
+    def then_scales(self) -> str:
+        """What a sentence about the rank adds for it."""
+        return ", then scales the sum" if self.is_scaled else ""
+
+    @property
+    def clears(self) -> bool:
+        """Whether slots are lowered again, so that they do not only count up."""
+        return self.spec.reuse is Reuse.SELF_CLEARING
 
     @property
     def rounding_note(self) -> str:
-        """How 16-bit floats are combined, after a comma; nothing for other types."""
+        """How results are scaled and 16-bit floats combined, after a comma, if so."""
+        last = ["scaled by 1/P"] if self.is_scaled else []
+        wide = ""
         if self.spec.accumulator is not self.spec.dtype:
-            return f", in {self.spec.accumulator.name} and rounded once"
-        return ""
+            wide = f", in {self.spec.accumulator.name}"
+            last.append("rounded once")
+        then = ", then " if self.is_scaled else " and "
+        return f"{wide}{then}{' and '.join(last)}" if last else ""
 
-    def number(self, name: str) -> float:
-        """The value of the module constant `name`."""
-        return next(one.value for one in self.constants if one.name == name)
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """What is combined first, in brackets, where ranks are few enough to show."""
+        if not self.draws_all_ranks:
+            return ()
+        orders = reduction_orders(
+            self.spec,
+            self.words.sign.strip(),
+            core=self.spec.num_ranks - self.num_folded,
+            groups=self.env.get("GROUPS", 1),
+        )
+        return tuple(f"({one}) * SCALE" if self.is_scaled else one for one in orders)
 
     @property
     def rounds_word(self) -> str:
@@ -107,10 +131,6 @@ class KernelView:
         return self.env.get("EXTRA", 0)
 
     @property
-    def words(self) -> OpWords:
-        return WORDS[self.spec.op]
-
-    @property
     def dims(self) -> tuple[str, ...]:
         """The dimensions of one rank's tensor, as the kernel writes them."""
         if self.spec.shape is None:
@@ -122,14 +142,11 @@ class KernelView:
         return torch_check(self.spec, self.dims)
 
     @property
-    def rank_width(self) -> int:
-        """Columns that a rank's number takes in the schedule."""
-        return len(str(self.drawn_ranks[-1]))
-
-    @property
     def card_width(self) -> int:
         """Columns that the numbers of the cost card take."""
-        return max(7, len(str(max(self.cost.remote_bytes, self.cost.window_bytes))))
+        total = self.cost.total_remote_bytes if self.is_ragged else 0
+        most = max(self.cost.remote_bytes, self.cost.window_bytes, total)
+        return max(7, len(str(most)))
 
     @property
     def device_list(self) -> str:
@@ -144,47 +161,6 @@ class KernelView:
         if self.draws_all_ranks:
             return f'"{self.device_list}"'
         return '",".join(map(str, range(NUM_RANKS)))'
-
-    def bound(self, block: str, name: str, rank: int) -> tuple[int, ...]:
-        """What `name` is on `rank` in each round of the block, where it runs there."""
-        step = self.steps[block]
-        assert isinstance(step, Block)
-        env = self.env | {MY_RANK.name: rank}
-        env |= {one.name: evaluate(one.value, env) for one in self.bindings}
-        if step.guard is not None and not evaluate(step.guard, env):
-            return ()
-        return tuple(
-            _bind(step, env | {step.var: turn})[name]
-            for turn in range(evaluate(step.rounds, env))
-        )
-
-    def chunk_list(self, block: str, turn: int, rank: int) -> str:
-        """The chunks that `rank` moves in one round: `c0`, or `c4-7`."""
-        start = self.bound(block, "start", rank)[turn]
-        count = self.bound(block, "distance", rank)[turn]
-        first = start // self.env["CHUNK"]
-        return f"c{first}" if count == 1 else f"c{first}-{first + count - 1}"
-
-    def tree_acts(self, rank: int) -> tuple[str, ...]:
-        """What `rank` does in a binomial tree."""
-        return binomial_acts(self.spec.num_ranks, rank, self.words.sign)
-
-    def tree_links(self, rank: int, tree: int) -> str:
-        """Whom `rank` is bound to in the first or the second binary tree."""
-        return binary_links(self.spec.num_ranks, rank, tree, self.words.sign)
-
-    def around(self, first: int, count: int, prefix: str = "") -> str:
-        """`count` ranks from `first` on, wrapping around: `1 2 3`, or `1 2 .. 15`."""
-        return self._listed(range(first, first + count), prefix)
-
-    def back(self, first: int, count: int, prefix: str = "") -> str:
-        """The same, going back: `3 2 1`."""
-        return self._listed(range(first, first - count, -1), prefix)
-
-    def _listed(self, ranks: range, prefix: str) -> str:
-        names = [f"{prefix}{rank % self.spec.num_ranks}" for rank in ranks]
-        long = len(names) > MAX_DRAWN_RANKS
-        return " ".join([*names[:2], "..", names[-1]] if long else names)
 
 
 def make_view(plan: Plan, cost: Cost) -> KernelView:
@@ -205,16 +181,7 @@ def make_view(plan: Plan, cost: Cost) -> KernelView:
         drawn_ranks=(
             ranks if len(ranks) <= MAX_DRAWN_RANKS else (*ranks[:2], ranks[-1])
         ),
-        file_name=f"{spec.name}.py",
-        command=format_command(spec).replace(" --because", " \\\n    --because"),
     )
-
-
-def _bind(block: Block, env: dict[str, int]) -> dict[str, int]:
-    """`env` with the names that `block` binds."""
-    for one in block.bindings:
-        env[one.name] = evaluate(one.value, env)
-    return env
 
 
 def _by_name(steps: Iterable[Step]) -> Iterator[tuple[str, Step]]:
@@ -223,30 +190,3 @@ def _by_name(steps: Iterable[Step]) -> Iterator[tuple[str, Step]]:
         yield step.name, step
         if isinstance(step, Block):
             yield from _by_name(step.body)
-
-
-def format_command(spec: AllReduceSpec) -> str:
-    """The command line that emits `spec`, leaving out what is the default."""
-    default = AllReduceSpec(num_ranks=spec.num_ranks, size=spec.size)
-    size = "x".join(map(str, spec.shape)) if spec.shape else str(spec.size)
-    words = [
-        f"allreduce-gen --ranks {spec.num_ranks}",
-        f"--shape {size}" if spec.shape else f"--size {size}",
-    ]
-    for name in _FLAGS:
-        value = getattr(spec, name)
-        chosen = name == "algorithm" and bool(spec.because)
-        if chosen or value != getattr(default, name):
-            words.append(f"--{name} {getattr(value, 'value', value)}")
-    if spec.groups is not None:
-        words.append(f"--groups {'x'.join(map(str, spec.groups))}")
-    if spec.tile is not None:
-        words.append(f"--tile {spec.tile}")
-    words += [
-        f"--{name.replace('_', '-')}"
-        for name in ("in_place", "strict_divisible")
-        if getattr(spec, name)
-    ]
-    if spec.because:
-        words.append(f'--because "{spec.because}"')
-    return " ".join(words)

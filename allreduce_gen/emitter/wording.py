@@ -2,48 +2,59 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from allreduce_gen.spec import AllReduceSpec, DType, ReduceOp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpWords:
-    """How a docstring speaks of an operator: `it adds`, `is summed`, `add`, `+`."""
+    """How a docstring speaks of an operator: `it adds`, `is summed`, `add`, `+`.
+
+    `verb` goes with all that is combined, `takes` and `infinitive` with what comes to
+    what is there.
+    """
 
     noun: str
     verb: str
+    takes: str
     participle: str
     infinitive: str
     sign: str
 
 
+_ADDED = OpWords(
+    noun="sum",
+    verb="adds",
+    takes="adds",
+    participle="summed",
+    infinitive="add",
+    sign="+",
+)
 WORDS = {
-    ReduceOp.SUM: OpWords(
-        noun="sum", verb="adds", participle="summed", infinitive="add", sign="+"
-    ),
-    ReduceOp.AVG: OpWords(
-        noun="mean", verb="adds", participle="summed", infinitive="add", sign="+"
-    ),
+    ReduceOp.SUM: _ADDED,
+    ReduceOp.AVG: replace(_ADDED, noun="mean"),
     ReduceOp.PROD: OpWords(
         noun="product",
         verb="multiplies",
+        takes="multiplies by",
         participle="multiplied",
         infinitive="multiply by",
         sign="*",
     ),
     ReduceOp.MAX: OpWords(
         noun="maximum",
-        verb="compares",
-        participle="compared",
+        verb="takes the maximum of",
+        takes="takes the maximum with",
+        participle="reduced",
         infinitive="take the maximum with",
         sign="max ",
     ),
     ReduceOp.MIN: OpWords(
         noun="minimum",
-        verb="compares",
-        participle="compared",
+        verb="takes the minimum of",
+        takes="takes the minimum with",
+        participle="reduced",
         infinitive="take the minimum with",
         sign="min ",
     ),
@@ -56,10 +67,15 @@ _REDUCTIONS = {
     ReduceOp.MAX: "amax",
     ReduceOp.MIN: "amin",
 }
-_TORCH_DTYPES = {DType.FP16: "float16", DType.BF16: "bfloat16"}
+_TORCH_DTYPES = {
+    DType.FP32: "float32",
+    DType.FP16: "float16",
+    DType.BF16: "bfloat16",
+}
 _TOLERANCES = {DType.FP32: 1e-5, DType.FP16: 1e-3, DType.BF16: 1e-2}
 _ROUNDOFF = {DType.FP32: 2.0**-24, DType.FP16: 2.0**-11, DType.BF16: 2.0**-8}
-_EXACT = (ReduceOp.MAX, ReduceOp.MIN)
+_INTEGERS = {DType.FP16: 2048, DType.BF16: 256}  # up to which all are exact
+_EXACT = (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +83,7 @@ class TorchCheck:
     """How `main()` makes inputs and what it expects, as torch expressions over `x`.
 
     The tolerance covers one rounding to the dtype and the order of the sum; integers,
-    maxima and minima are exact.
+    products, maxima and minima are exact.
     """
 
     word: str
@@ -83,34 +99,53 @@ def torch_check(spec: AllReduceSpec, dims: tuple[str, ...]) -> TorchCheck:
     reduction = _REDUCTIONS[spec.op]
     return TorchCheck(
         word=reduction.removeprefix("a"),
-        inputs=_inputs(spec.dtype, ", ".join(("NUM_RANKS", *dims))),
+        inputs=_inputs(spec, ", ".join(("NUM_RANKS", *dims))),
         want=_want(spec.dtype, f"{reduction}(dim=0)"),
         rtol=tolerance,
         atol=tolerance,
     )
 
 
+def _is_native(spec: AllReduceSpec) -> bool:
+    """Whether 16-bit floats are rounded after every operation."""
+    return spec.accumulator in _INTEGERS
+
+
 def _tolerance(spec: AllReduceSpec) -> str:
-    """How far a result for normal random inputs may be off.
+    """How far a result may be off.
 
-    P values of about 1 add up to about sqrt(P), seldom to four times that, and are
-    rounded P times in the accumulator's type.
+    P normal random values of about 1 add up to about sqrt(P), seldom to four times
+    that, and are rounded P times in FP32. Whole numbers, of which 16-bit floats are
+    natively added, add up exactly; their mean is rounded.
     """
-    if not spec.dtype.is_float or spec.op in _EXACT:
+    exact_sum = _is_native(spec) and spec.op is ReduceOp.SUM
+    if not spec.dtype.is_float or spec.op in _EXACT or exact_sum:
         return "0"
-    ranks = spec.num_ranks
-    order = ranks * _ROUNDOFF[spec.accumulator] * 4 * math.sqrt(ranks)
-    least = _TOLERANCES[spec.dtype]
-    return f"{max(least, order):.0e}".replace("e-0", "e-")
+    order = 4 * _ROUNDOFF[spec.accumulator]
+    if not _is_native(spec):
+        order *= spec.num_ranks**1.5
+    return f"{max(_TOLERANCES[spec.dtype], order):.0e}".replace("e-0", "e-")
 
 
-def _inputs(dtype: DType, shape: str) -> str:
-    if dtype is DType.FP32:
-        return f"torch.randn({shape})"
-    if dtype.is_float:
-        return f"torch.randn({shape}).to(torch.{_TORCH_DTYPES[dtype]})"
-    low = 0 if dtype.value.startswith("u") else -8
-    return f"torch.randint({low}, 9, ({shape})).to(torch.{dtype.value})"
+def _inputs(spec: AllReduceSpec, shape: str) -> str:
+    """Inputs of which each one counts: none is lost in rounding, or in a factor of 0.
+
+    Factors are 1 and -1, or odd integers.
+    """
+    name, is_float = spec.dtype.value, spec.dtype.is_float
+    cast = f".to(torch.{_TORCH_DTYPES.get(spec.dtype, name)})"
+    if spec.op is ReduceOp.PROD:
+        low, high = (-1, 1) if is_float else (0 if name.startswith("u") else -4, 4)
+        return f"(2 * torch.randint({low}, {high}, ({shape})) + 1){cast}"
+    picks = spec.op in (ReduceOp.MAX, ReduceOp.MIN)
+    if _is_native(spec) and not picks:
+        most = min(8, _INTEGERS[spec.dtype] // spec.num_ranks)
+        return f"torch.randint({-most}, {most + 1}, ({shape})){cast}"
+    if is_float:
+        return f"torch.randn({shape}){'' if spec.dtype is DType.FP32 else cast}"
+    most = 100 if picks else 8
+    low = 0 if name.startswith("u") else -most
+    return f"torch.randint({low}, {most + 1}, ({shape})){cast}"
 
 
 def _want(dtype: DType, reduction: str) -> str:

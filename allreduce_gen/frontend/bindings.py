@@ -1,4 +1,4 @@
-"""Reading assignments: a name keeps its type in the whole function."""
+"""Reading assignments: to one name, or to one for each value of several."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ import ast
 
 from .annotations import evaluate_annotation
 from .context import Context, Run, Typed
+from .declaring import declare
 from .machine import Frame
-from .types import (
-    BufferType,
-    NoneType,
-    StaticType,
-    TileType,
-    TupleType,
-    format_type,
-)
+from .program import Kind
+from .types import BufferType, TensorType, TupleType, format_type
 from .windows import allocation
 
 
@@ -47,6 +42,7 @@ def _bind_target(
     context: Context, target: ast.expr, value: ast.expr, node: ast.stmt
 ) -> Run:
     typed = context.expression(value)
+    _refuse_tuple(context, node, target, value, typed)
     match target:
         case ast.Name(id=name):
             return bind_name(context, node, name, typed)
@@ -60,6 +56,33 @@ def _bind_target(
     )
 
 
+def _refuse_tuple(
+    context: Context, node: ast.stmt, target: ast.expr, value: ast.expr, typed: Typed
+) -> None:
+    """Refuse a list or tuple that no call gives: pypto makes no code of it."""
+    is_given = isinstance(value, ast.Call) or _is_taken_apart(context, target, typed)
+    if isinstance(typed.type, TupleType) and not is_given:
+        raise context.refuse(
+            node,
+            f"`{ast.unparse(node)}` assigns a list or tuple, of which pypto's code "
+            "generator makes no values",
+            help="write one assignment for each value",
+        )
+
+
+def _is_taken_apart(context: Context, target: ast.expr, typed: Typed) -> bool:
+    """Whether an Orchestration function gives several tensors names."""
+    return (
+        context.kind is Kind.ORCHESTRATION
+        and isinstance(target, ast.Tuple)
+        and isinstance(typed.type, TupleType)
+        and all(
+            isinstance(one, TensorType) and not one.is_window
+            for one in typed.type.items
+        )
+    )
+
+
 def bind_name(context: Context, node: ast.stmt, name: str, typed: Typed) -> Run:
     """Bind `name` to the value of `typed`."""
     if isinstance(typed.constant, bool):
@@ -70,65 +93,13 @@ def bind_name(context: Context, node: ast.stmt, name: str, typed: Typed) -> Run:
         )
     if isinstance(typed.type, BufferType):
         typed = allocation(context, node, name, typed)
-    declare(context, node, name, typed.type)
+    declare(context, node, name, typed.type, is_number=typed.is_number)
     run = typed.run
 
     def bind(frame: Frame) -> None:
         frame.values[name] = run(frame)
 
     return bind
-
-
-def declare(context: Context, node: ast.stmt, name: str, type_: StaticType) -> None:
-    """`name` gets `type_` here, which must be the type that it has had."""
-    known = context.scope.type_of(name)
-    if isinstance(type_, NoneType):
-        raise context.refuse(
-            node,
-            f"{name} is bound to a call that returns nothing",
-            help="write the call as a statement of its own",
-        )
-    if known is not None and known != type_:
-        raise context.refuse(
-            node,
-            f"{name} is rebound to another type: was {format_type(known)}, "
-            f"got {format_type(type_)}",
-            help="use another name: a name keeps one type in the whole function, and "
-            "shape, valid_shape and memory space belong to a tile's type",
-        )
-    if _is_carried_cell(context, name, type_):
-        raise context.refuse(
-            node,
-            f"{name} is a [1, 1] tile that a loop carries from round to round",
-            help="carry a scalar, or a wider tile",
-        )
-    context.scope.bind(name, type_)
-    context.scope.roots[name] = root_of(context, getattr(node, "value", None))
-
-
-_IN_PLACE = {"store": 2, "write": 0, "allreduce": 0, "broadcast": 0}
-"""Calls that return one of their arguments, and which."""
-
-
-def root_of(context: Context, node: ast.AST | None) -> str | None:
-    """The parameter or window whose memory `node` is, where the text shows it."""
-    match node:
-        case ast.Name(id=name):
-            return context.scope.roots.get(name, name)
-        case ast.Call(func=ast.Attribute(attr=called), args=args) if (
-            called in _IN_PLACE and len(args) > _IN_PLACE[called]
-        ):
-            return root_of(context, args[_IN_PLACE[called]])
-    return None
-
-
-def _is_carried_cell(context: Context, name: str, type_: StaticType) -> bool:
-    return (
-        isinstance(type_, TileType)
-        and type_.shape == (1, 1)
-        and context.loop_depth > 0
-        and context.scope.is_outer(name)
-    )
 
 
 def _reads(node: ast.stmt, names: list[str]) -> bool:

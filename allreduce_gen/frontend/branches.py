@@ -10,6 +10,7 @@ from .context import Context, Run
 from .loops import ContinueRound
 from .machine import Frame
 from .operators import check_condition, is_integer
+from .pipelining import as_block
 from .program import Kind
 from .scope import exposed_names
 from .standins import Operation
@@ -23,13 +24,13 @@ def read_if(context: Context, node: ast.If) -> Run:
     given_away, roots = dict(context.scope.given_away), dict(context.scope.roots)
     context.carried.append(None)
     with context.scope.block() as then_path:
-        then = context.block(node.body)
+        then = as_block(context.block(node.body))
     after_roots, context.scope.roots = context.scope.roots, roots
     homed = context.scope.homed_in(then_path)
     after_then = context.scope.given_away
     context.scope.given_away = given_away
     with context.scope.block() as else_path:
-        other = context.block(node.orelse)
+        other = as_block(context.block(node.orelse))
     context.carried.pop()
     _refuse_two_memories(context, node, after_roots)
     context.scope.given_away |= after_then
@@ -64,8 +65,8 @@ def read_while(context: Context, node: ast.While) -> Run:
     condition = context.expression(node.test)
     check_condition(context, node.test, condition)
     context.loop_depth += 1
-    with context.scope.block():
-        body = context.block(node.body)
+    with context.scope.block(node.body):
+        body = as_block(context.block(node.body))
     context.loop_depth -= 1
     refuse_reread(context, node, exposed_names(node.body))
     test, file = condition.run, context.function.file

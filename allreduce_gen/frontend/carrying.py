@@ -11,9 +11,9 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .bindings import declare
 from .closures import try_evaluate
 from .context import Context, Run, Typed
+from .declaring import declare
 from .machine import Frame
 from .standins import Operation
 from .types import TupleType, format_type

@@ -14,7 +14,7 @@ from .machine import Frame
 from .program import Function, Kind, Program
 from .refusals import refusal
 from .scope import Scope
-from .terms import Term
+from .terms import Term, is_number
 from .types import StaticType
 
 Run: TypeAlias = Callable[[Frame], Any]
@@ -26,7 +26,7 @@ class Typed:
 
     `constant` is the value where it is known without running. `items` are the parts of
     a list or tuple written out. `is_load` marks a tile that comes from memory. `term`
-    is what pypto makes of arithmetic.
+    is arithmetic as it is written.
     """
 
     type: StaticType
@@ -35,6 +35,13 @@ class Typed:
     items: tuple[Typed, ...] = ()
     is_load: bool = False
     term: Term | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether pypto knows the value, if not before it has unrolled loops."""
+        if self.term is None:
+            return isinstance(self.constant, int)
+        return is_number(self.term)
 
 
 def constant(type_: StaticType, value: int | float | bool) -> Typed:
@@ -58,7 +65,6 @@ class Context(ABC):
         self.program = program
         self.function = function
         self.scope = Scope()
-        self.pipeline_depth = 0
         self.loop_depth = 0
         self.carried: list[Any] = []
         """What the loops around carry by name, innermost last."""
@@ -80,8 +86,8 @@ class Context(ABC):
         """Read another function, once for all its callers."""
 
     @abstractmethod
-    def specialise(self, function: Function, given: tuple[StaticType, ...]) -> Function:
-        """`function` for arguments of these types, where its own are open."""
+    def specialise(self, function: Function, given: tuple[Typed, ...]) -> Function:
+        """`function` for these arguments, where its own types are open."""
 
     @property
     def kind(self) -> Kind:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from typing import Any
 
 from allreduce_gen.ir.memory import View
 
@@ -21,6 +22,7 @@ from .operators import (
 )
 from .program import Kind
 from .refusals import REFUSED_EXPRESSIONS
+from .terms import Leaf
 from .types import BOOL, FLOAT, INDEX, TensorType, TupleType, format_type
 
 
@@ -73,7 +75,12 @@ def _read_name(context: Context, node: ast.Name) -> Typed:
             help=f"use what the call returns (`{name} = ...`), or make the window "
             "inside the loop",
         )
-    return Typed(type_, lambda frame: frame.values[name])
+
+    def run(frame: Frame) -> Any:
+        return frame.values[name]
+
+    is_number = name in context.scope.numbers
+    return Typed(type_, run, term=Leaf(name, run, is_number=is_number))
 
 
 def _read_constant(context: Context, node: ast.Constant) -> Typed:

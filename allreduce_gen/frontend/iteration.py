@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from allreduce_gen.ir.events import Origin
+
 from .affine import Scalar, concrete
 from .branches import refuse_reread
 from .carrying import (
@@ -18,6 +20,7 @@ from .context import Context, Run, Typed, constant
 from .loops import Loop, run_loop
 from .machine import Frame
 from .operators import is_integer
+from .pipelining import as_block, pipelined
 from .refusals import REFUSED_CALLS
 from .scope import assigned_names, exposed_names
 from .standins import Operation
@@ -42,7 +45,11 @@ def read_for(context: Context, node: ast.For) -> Run:
     outer = {
         name for name in assigned_names(node.body) if context.scope.is_visible(name)
     }
-    body = _read_body(context, node, variable, iterator, carried)
+    is_number = iterator == "pl.unroll" or _is_one_round(bounds)
+    stays = not is_number or iterator == "pl.parallel"
+    with context.scope.block(node.body if stays else None):
+        context.scope.bind_loop_variable(variable, is_number=is_number)
+        body = _read_body(context, node, carried)
     exposed = exposed_names(node.body) - {variable}
     refuse_reread(context, node, exposed)
     names = set() if carried is None else set(carried.names)
@@ -54,6 +61,8 @@ def read_for(context: Context, node: ast.For) -> Run:
         origin=context.origin(node),
     )
     run = _runner(context, node, loop, bounds)
+    if iterator == "pl.pipeline":
+        run = _watch(run, loop.origin)
     return run if carried is None else _carry(context, node, carried, run)
 
 
@@ -73,6 +82,16 @@ def _targets(context: Context, node: ast.For) -> tuple[str, ast.expr | None]:
     )
 
 
+def _watch(rounds: Run, origin: Origin) -> Run:
+    """`rounds` of a pl.pipeline loop, looked at for what it may reorder."""
+
+    def run(frame: Frame) -> None:
+        with pipelined(frame, origin):
+            rounds(frame)
+
+    return run
+
+
 def _carry(context: Context, node: ast.For, carried: Carried, rounds: Run) -> Run:
     """`rounds` with first values before them and results after them."""
     adopt_results(context, node, carried)
@@ -88,25 +107,17 @@ def _carry(context: Context, node: ast.For, carried: Carried, rounds: Run) -> Ru
 def _read_body(
     context: Context,
     node: ast.For,
-    variable: str | None,
-    iterator: str,
     carried: Carried | None,
 ) -> Run:
-    is_pipeline = iterator == "pl.pipeline"
-    context.pipeline_depth += is_pipeline
     context.loop_depth += 1
-    with context.scope.block():
-        if variable is not None:
-            context.scope.bind_loop_variable(variable)
-        if carried is not None:
-            bind_carried(context, node, carried)
-            context.carried.append(carried)
-        body = context.block(node.body)
+    if carried is not None:
+        bind_carried(context, node, carried)
+        context.carried.append(carried)
+    body = context.block(node.body)
     if carried is not None:
         context.carried.pop()
     context.loop_depth -= 1
-    context.pipeline_depth -= is_pipeline
-    return body
+    return as_block(body)
 
 
 def _read_while(context: Context, node: ast.For) -> Run:
@@ -126,7 +137,8 @@ def _read_while(context: Context, node: ast.For) -> Run:
             help="write `pl.cond(x < limit)` in its first line",
         )
     context.conditions.append(None)
-    body = _read_body(context, node, None, "pl.while_", carried)
+    with context.scope.block(node.body):
+        body = _read_body(context, node, carried)
     condition = context.conditions.pop()
     assert condition is not None
     file = context.function.file
@@ -173,10 +185,18 @@ def _check_keywords(
             f"`{iterator}` with `{name}=` is not interpreted",
             help="carry values by rebinding names that are bound before the loop",
         )
-    if iterator == "pl.pipeline" and "stage" not in given:
+    stages = [one.value for one in call.keywords if one.arg == "stage"]
+    if iterator == "pl.pipeline" and not any(_is_count(context, one) for one in stages):
         raise context.refuse(
-            node, "`pl.pipeline` without `stage=`", help="give the number of stages"
+            node,
+            "`pl.pipeline` without `stage=`, a positive constant integer",
+            help="give the number of stages",
         )
+
+
+def _is_count(context: Context, node: ast.expr) -> bool:
+    value = try_evaluate(context, node)
+    return type(value) is int and value > 0
 
 
 def _bounds(
@@ -202,6 +222,14 @@ def _bounds(
     if len(given) == 2:
         given.append(constant(INDEX, 1))
     return given[0], given[1], given[2]
+
+
+def _is_one_round(bounds: tuple[Typed, Typed, Typed]) -> bool:
+    """Whether pypto knows that a loop has one round, and so the variable's value."""
+    start, stop, step = (bound.constant for bound in bounds)
+    if not (isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)):
+        return False
+    return step > 0 and start < stop <= start + step
 
 
 def _runner(

@@ -9,6 +9,7 @@ from allreduce_gen.ir.memory import View
 from .affine import concrete
 from .context import Context, Routine, Run, Typed
 from .machine import Frame
+from .operators import is_integer
 from .parameters import bind_arguments
 from .program import Function, Kind
 from .standins import Direction
@@ -24,7 +25,7 @@ _CALLABLE = {
 
 def read_function_call(context: Context, node: ast.Call, callee: Function) -> Typed:
     """A call of `callee`, with its arguments bound by position."""
-    given = tuple(context.expression(one).type for one in node.args)
+    given = tuple(context.expression(one) for one in node.args)
     callee = context.specialise(callee, given)
     device = _check_call(context, node, callee)
     routine = context.routine(callee)
@@ -74,10 +75,11 @@ def _check_call(context: Context, node: ast.Call, callee: Function) -> Run:
         device.id in context.scope.loop_variables
     )
     typed = context.expression(device)
-    if not is_loop and typed.constant is None:
+    if not is_loop and (typed.constant is None or not is_integer(typed.type)):
         raise context.refuse(
             node,
-            f"`device={ast.unparse(device)}` is neither a constant nor a loop variable",
+            f"`device={ast.unparse(device)}` is neither a constant integer nor a loop "
+            "variable",
             help="write `for r in pl.range(pld.world_size())` and `device=r`",
         )
     return typed.run
@@ -132,13 +134,15 @@ def _inline(
     context: Context, node: ast.Call, routine: Routine, bind: Run, device: Run
 ) -> Run:
     """Run a function in place, as part of its caller."""
-    del context, node, device
+    del device
+    origin = context.origin(node)
 
     def run(frame: Frame) -> View | None:
-        recorder = frame.recorder
+        recorder = frame.agent
         inner = Frame(frame.machine, bind(frame), rank=frame.rank, recorder=recorder)
         inner.blocks = frame.blocks
-        result: View | None = routine.run(inner)
+        with recorder.calling(origin):
+            result: View | None = routine.run(inner)
         return result
 
     return run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from allreduce_gen.spec import DType
@@ -54,10 +54,10 @@ class Library:
     def jit_program(
         self,
         decorated: Decorated,
-        shapes: Sequence[tuple[int, ...] | None],
-        dtypes: Sequence[DType | None],
+        shapes: Mapping[str, tuple[int, ...] | None],
+        dtypes: Mapping[str, DType | None],
     ) -> Program:
-        """The program of a jit function for tensors of these shapes and types.
+        """The program of a jit function for tensors of these shapes and types, by name.
 
         Raises CompileError AR703 where there are too few, or `decorated` is no host
         function.
@@ -70,10 +70,8 @@ class Library:
                 f"{host.name} is called from outside, but is no host function",
                 help="call a `@pl.jit.host` function, which dispatches to ranks",
             )
-        types = [
-            None if shape is None or dtype is None else TensorType(shape, dtype)
-            for shape, dtype in zip(shapes, dtypes, strict=True)
-        ]
+        names = [one.name for one in host.parameters]
+        types = [_tensor(shapes.get(name), dtypes.get(name)) for name in names]
         return self._jit_program(bind_types(host, types))
 
     def _read(self, decorated: Decorated) -> Function:
@@ -99,6 +97,10 @@ class Library:
                     known[value.name] = self._read(value)
                     waiting.append(known[value.name])
         return tuple(known.values())
+
+
+def _tensor(shape: tuple[int, ...] | None, dtype: DType | None) -> TensorType | None:
+    return None if shape is None or dtype is None else TensorType(shape, dtype)
 
 
 def _names_called(function: Function) -> list[str]:

@@ -25,7 +25,15 @@ def read_list(context: Context, call: ast.Call, node: ast.expr) -> Typed:
         if value is not None and not _holds_name(context, node.elts):
             _refuse_hidden(context, node)
             return outer_value(context, node, value)
-    return context.expression(node)
+    typed = context.expression(node)
+    if isinstance(node, ast.Subscript) and isinstance(typed.type, TupleType):
+        raise context.refuse(
+            node,
+            f"`{ast.unparse(node)}` is a list inside a list, which pypto's parser "
+            "does not take whole",
+            help="write the list itself, or give it a name outside the kernel",
+        )
+    return typed
 
 
 def _holds_name(context: Context, parts: list[ast.expr]) -> bool:

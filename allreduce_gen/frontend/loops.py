@@ -105,7 +105,7 @@ def _try_all_rounds(
         _settle(loop, frame.values, carried, symbol)
         return tuple(recorder.events)
     except (NotAffineError, Returned) as error:
-        recorder.num_events = num_events
+        recorder.rewind(num_events)
         if isinstance(error, Returned):  # some round ends the function
             raise NotAffineError(symbol) from None
         raise

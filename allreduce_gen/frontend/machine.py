@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from allreduce_gen.diagnostics import Code, Diagnostic, Location, codes, diagnose
+from allreduce_gen.diagnostics import (
+    Code,
+    Diagnostic,
+    Location,
+    Note,
+    codes,
+    diagnose,
+)
 from allreduce_gen.errors import CompileError
 from allreduce_gen.ir.events import (
     Notify,
@@ -125,7 +132,15 @@ class Machine:
         return known
 
     def find(
-        self, code: Code, message: str, *, help: str, file: str, line: int, rank: int
+        self,
+        code: Code,
+        message: str,
+        *,
+        help: str,
+        file: str,
+        line: int,
+        rank: int,
+        notes: tuple[Note, ...] = (),
     ) -> None:
         """Keep a finding about the source, the first time that a line gives it."""
         self._findings.setdefault(
@@ -135,6 +150,7 @@ class Machine:
                 message,
                 help=help,
                 location=Location(file=file, line=line, rank=rank),
+                notes=notes,
             ),
         )
 

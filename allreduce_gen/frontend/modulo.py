@@ -1,7 +1,7 @@
 """`//` and `%` as the device computes them: truncating, of what pypto made of them.
 
 A divisor that is only known at run time, and so the sign of the result, is taken as the
-device has it. Where the divisor is a positive constant, pypto first simplifies under
+device has it. Where pypto knows a positive divisor, it first simplifies under
 division that rounds down (see rewriting.py). What it should be is then clear, and where
 the device computes something else, that is found (AR706).
 """
@@ -16,6 +16,7 @@ from allreduce_gen.diagnostics import codes
 from .affine import concrete
 from .context import Context, Run, Typed
 from .machine import Frame
+from .simplifying import make
 from .terms import Term, evaluate, format_term
 
 Divide = Callable[[int, int], int]
@@ -25,15 +26,13 @@ def read_division(
     context: Context,
     node: ast.BinOp,
     operands: tuple[Typed, Typed],
-    made: Term,
+    term: Term,
     floor: Divide,
     truncate: Divide,
 ) -> Run:
-    """The value of `left op right`, of which pypto makes `made`."""
+    """The value of `left op right`, which is written as `term`."""
     left, right = operands
-    if isinstance(right.constant, int) and right.constant > 0:
-        return _watched(context, node, left.run, right.constant, made, floor)
-    text = ast.unparse(node)
+    made, text = make(term), ast.unparse(node)
 
     def run(frame: Frame) -> int:
         numerator, by = concrete(left.run(frame)), concrete(right.run(frame))
@@ -43,37 +42,30 @@ def read_division(
                 f"`{text}` divides by zero on rank {frame.rank}",
                 help="guard it, or make the divisor a positive constant",
             )
-        return truncate(numerator, by)
-
-    return run
-
-
-def _watched(
-    context: Context,
-    node: ast.BinOp,
-    left: Run,
-    divisor: int,
-    made: Term,
-    floor: Divide,
-) -> Run:
-    file, text = context.function.file, ast.unparse(node)
-
-    def run(frame: Frame) -> int:
-        numerator = concrete(left(frame))
-        wanted, seen = floor(numerator, divisor), evaluate(made, frame)
-        if seen != wanted:
-            frame.machine.find(
-                codes.AR706,
-                f"`{text}` is {seen} on the device, wanted {wanted}: pypto makes "
-                f"`{format_term(made)}` of it, and the device divides toward zero",
-                help=_help(node),
-                file=file,
-                line=node.lineno,
-                rank=frame.rank,
-            )
+        if not right.is_number or by < 0:
+            return truncate(numerator, by)
+        wanted = floor(numerator, by)
+        _compare(context, node, frame, made(frame), wanted)
         return wanted
 
     return run
+
+
+def _compare(
+    context: Context, node: ast.BinOp, frame: Frame, made: Term, wanted: int
+) -> None:
+    """Find it where the device does not compute what is wanted."""
+    seen = evaluate(made, frame)
+    if seen != wanted:
+        frame.machine.find(
+            codes.AR706,
+            f"`{ast.unparse(node)}` is {seen} on the device, wanted {wanted}: pypto "
+            f"makes `{format_term(made)}` of it, and the device divides toward zero",
+            help=_help(node),
+            file=context.function.file,
+            line=node.lineno,
+            rank=frame.rank,
+        )
 
 
 def _help(node: ast.BinOp) -> str:

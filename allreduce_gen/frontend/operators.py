@@ -16,8 +16,8 @@ from .loaded import FromMemoryError, combine
 from .machine import Frame
 from .modulo import Divide, read_division
 from .refusals import REFUSED_OPERATORS
-from .rewriting import add, div, mod, mul, sub
-from .terms import Leaf, Term, opaque
+from .simplifying import opaque
+from .terms import Difference, Leaf, Product, Quotient, Remainder, Sum, Term
 from .types import BOOL, INDEX, ScalarType, StaticType, TileType, format_type
 
 _EXACT: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
@@ -33,12 +33,12 @@ _DIVIDE: dict[type[ast.operator], tuple[Divide, Divide]] = {
     ast.FloorDiv: (operator.floordiv, truncating_div),
     ast.Mod: (operator.mod, truncating_mod),
 }
-_REWRITE: dict[type[ast.operator], Callable[[Term, Term], Term]] = {
-    ast.Add: add,
-    ast.Sub: sub,
-    ast.Mult: mul,
-    ast.FloorDiv: div,
-    ast.Mod: mod,
+_TERMS: dict[type[ast.operator], Callable[[Term, Term], Term]] = {
+    ast.Add: Sum,
+    ast.Sub: Difference,
+    ast.Mult: Product,
+    ast.FloorDiv: Quotient,
+    ast.Mod: Remainder,
 }
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -67,9 +67,9 @@ def read_binary(context: Context, node: ast.BinOp) -> Typed:
     left, right = context.expression(node.left), context.expression(node.right)
     type_ = promote(context, node, left, right)
     if op in _SHIFT:
-        return Typed(type_, _shift(context, node, _SHIFT[op], left.run, right.run))
-    rewrite = _REWRITE[op]
-    term = rewrite(_term(node.left, left, type_), _term(node.right, right, type_))
+        shift = _shift(context, node, _SHIFT[op], left.run, right.run)
+        return computed(node, type_, shift, left, right)
+    term = _TERMS[op](_term(node.left, left, type_), _term(node.right, right, type_))
     if op in _EXACT:
         run = _apply(*_EXACT[op], left.run, right.run)
     else:
@@ -77,8 +77,15 @@ def read_binary(context: Context, node: ast.BinOp) -> Typed:
     return Typed(type_, run, term=term)
 
 
+def computed(node: ast.expr, type_: ScalarType, run: Run, *operands: Typed) -> Typed:
+    """What `node` computes of `operands`: of numbers a number."""
+    if not all(one.is_number for one in operands):
+        return Typed(type_, run)
+    return Typed(type_, run, term=Leaf(ast.unparse(node), run, is_number=True))
+
+
 def _term(node: ast.expr, typed: Typed, wanted: ScalarType) -> Term:
-    """What pypto's simplifier sees of an operand: it does not look through a cast."""
+    """An operand, as pypto's simplifier sees it: it does not look through a cast."""
     if isinstance(typed.constant, int):
         return typed.constant
     term = Leaf(ast.unparse(node), typed.run) if typed.term is None else typed.term
@@ -156,11 +163,13 @@ def read_unary(context: Context, node: ast.UnaryOp) -> Typed:
             run = operand.run
             return Typed(BOOL, lambda frame: not run(frame))
         case ast.USub() | ast.Invert():
-            type_ = promote(context, node, operand, constant(INDEX, 0))
+            promote(context, node, operand, constant(INDEX, 0))
+            assert isinstance(operand.type, ScalarType)
             minus = 0 if isinstance(node.op, ast.USub) else 1
             run = operand.run
-            kept = operand.type if is_integer(operand.type) else type_
-            return Typed(kept, lambda frame: -run(frame) - minus)
+            return computed(
+                node, operand.type, lambda frame: -run(frame) - minus, operand
+            )
     raise context.refuse(
         node,
         f"`{ast.unparse(node)}`: kernels have no unary plus",

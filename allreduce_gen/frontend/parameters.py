@@ -55,6 +55,7 @@ def bind_view(
         shape=tuple(shape),
         dtype=type_.dtype,
         start=passed.start,
+        version=passed.version,
     )
 
 

@@ -25,12 +25,16 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter as annotated. For a tensor, `direction` is In, Out or InOut."""
+    """One parameter as annotated. For a tensor, `direction` is In, Out or InOut.
+
+    `is_number` says that pypto knows the scalar that is passed: it is inlined.
+    """
 
     name: str
     type: TensorType | ScalarType | OpenType
     direction: Direction
     line: int
+    is_number: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,6 +69,15 @@ def bind_types(function: Function, given: Sequence[StaticType | None]) -> Functi
     bound = tuple(_bind_type(function, one, type_) for one, type_ in pairs)
     if bound == function.parameters:
         return function
+    return dataclasses.replace(function, parameters=bound)
+
+
+def bind_numbers(function: Function, numbers: Sequence[bool]) -> Function:
+    """An Inline `function` with what pypto knows of its arguments."""
+    if function.kind is not Kind.INLINE or not any(numbers):
+        return function
+    pairs = zip(function.parameters, numbers, strict=False)
+    bound = tuple(dataclasses.replace(one, is_number=known) for one, known in pairs)
     return dataclasses.replace(function, parameters=bound)
 
 

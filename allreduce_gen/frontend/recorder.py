@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from allreduce_gen.ir.events import Event, Notify, Tile, Wait
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from allreduce_gen.ir.events import Event, Notify, Origin, Tile, Wait
 from allreduce_gen.ir.memory import Region, View
 from allreduce_gen.ir.trace import Agent
 from allreduce_gen.ir.widen import MAX_EVENTS
@@ -36,10 +40,24 @@ def _too_many(file: str, line: int | None) -> Exception:
     )
 
 
+class Watch(Protocol):
+    """Who looks at the events of a loop whose body is reordered."""
+
+    block: object
+
+    def see(self, event: Event) -> None: ...
+
+    def leave(self, view: View) -> View: ...
+
+    def forget(self, number: int) -> None: ...
+
+
 class Recorder:
     """One agent's events so far, and the loops around the present point.
 
-    `symbols` are those of the loops that run once for all rounds, outermost first.
+    `symbols` are those of the loops that run once for all rounds, outermost first;
+    `calls` the calls of inlined functions around; `pipeline` looks at the events of
+    the pl.pipeline loop around.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -47,8 +65,10 @@ class Recorder:
         self.events: list[Event] = []
         self.symbols: list[Symbol] = []
         self.num_events = 0
-        self._num_tiles = 0
+        self.num_tiles = 0
         self.rounds = Rounds()
+        self.calls: list[Origin] = []
+        self.pipeline: Watch | None = None
 
     def emit(self, event: Event) -> None:
         """Append `event`. Raises CompileError AR703 beyond MAX_EVENTS."""
@@ -58,13 +78,34 @@ class Recorder:
         self.num_events += 1
         if self.num_events > MAX_EVENTS:
             raise _too_many(event.origin.file or "", event.origin.line)
+        if self.pipeline is not None:
+            self.pipeline.see(event)
+
+    def rewind(self, number: int) -> None:
+        """Only the first `number` events stand; `events` is the caller's to restore."""
+        self.num_events = number
+        if self.pipeline is not None:
+            self.pipeline.forget(number)
+
+    def left_by_store(self, view: View) -> View:
+        """`view` as the store that was just emitted gives it."""
+        return view if self.pipeline is None else self.pipeline.leave(view)
+
+    @contextmanager
+    def calling(self, origin: Origin) -> Iterator[None]:
+        """What is emitted comes from a function that is called at `origin`."""
+        self.calls.append(origin)
+        try:
+            yield
+        finally:
+            self.calls.pop()
 
     def new_tile(
         self, shape: tuple[int, ...], dtype: DType, valid: tuple[int, ...]
     ) -> Tile:
         """A tile that no other event of this agent names."""
-        self._num_tiles += 1
-        return Tile(id=self._num_tiles - 1, shape=shape, dtype=dtype, valid=valid)
+        self.num_tiles += 1
+        return Tile(id=self.num_tiles - 1, shape=shape, dtype=dtype, valid=valid)
 
     def region(
         self, view: View, offsets: tuple[Scalar, ...], shape: tuple[int, ...]

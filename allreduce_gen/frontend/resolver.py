@@ -10,9 +10,10 @@ from .dispatch import read_call
 from .expressions import read_expression
 from .loops import Returned
 from .machine import Frame
-from .program import Function, Program, bind_types
+from .program import Function, Program, bind_numbers, bind_types
+from .returning import require_return
 from .statements import read_block
-from .types import NoneType, StaticType
+from .types import NoneType
 
 
 class Resolver(Context):
@@ -41,9 +42,10 @@ class Resolver(Context):
         """Read another function, once for all its callers."""
         return read_routine(self.program, function, self._routines)
 
-    def specialise(self, function: Function, given: tuple[StaticType, ...]) -> Function:
-        """`function` for arguments of these types, the same one for the same types."""
-        bound = bind_types(function, given)
+    def specialise(self, function: Function, given: tuple[Typed, ...]) -> Function:
+        """`function` for these arguments, the same one for those that are alike."""
+        bound = bind_types(function, [one.type for one in given])
+        bound = bind_numbers(bound, [one.is_number for one in given])
         if bound is function:
             return function
         for known in self._routines:
@@ -72,8 +74,10 @@ def read_routine(
 def _read(context: Context) -> Routine:
     function = context.function
     for parameter in function.parameters:
-        context.scope.bind(parameter.name, parameter.type)
+        is_number = parameter.is_number
+        context.scope.bind(parameter.name, parameter.type, is_number=is_number)
     run = context.block(function.body)
+    require_return(context)
     results = context.results
     type_ = results[-1].type if results else NoneType()
     if not results:

@@ -7,6 +7,7 @@ import ast
 from .context import Context, Run, Typed
 from .loops import Returned
 from .machine import Frame
+from .program import Kind
 from .types import NoneType, StaticType, TensorType, format_type
 
 
@@ -21,6 +22,19 @@ def read_return(context: Context, node: ast.Return) -> Run:
         raise Returned(result.run(frame))
 
     return run
+
+
+def require_return(context: Context) -> None:
+    """Refuse a kernel that declares a result and does not end with a return."""
+    function = context.function
+    ends = any(isinstance(one, ast.Return) for one in function.body)
+    if function.kind is Kind.INCORE and function.declares_result and not ends:
+        raise context.refuse(
+            function.body[-1],
+            f"{function.name} declares a result, and no return stands outside of its "
+            "loops and branches",
+            help="end it with `return`, or leave the annotation of its result out",
+        )
 
 
 def _check_result(context: Context, node: ast.Return, type_: StaticType) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from allreduce_gen.spec import DType
 
 from .library import Library
 from .program import Program
+from .refusals import refusal
 from .session import Session, Target
 from .standins import Decorated, DistributedCompiledProgram
 
@@ -41,19 +43,33 @@ class Runtime:
         return self._compile(program, target)
 
     def compile_jit(
-        self, decorated: Decorated, arguments: tuple[Any, ...], config: Any
+        self,
+        decorated: Decorated,
+        arguments: tuple[Any, ...],
+        named: dict[str, Any],
+        config: Any,
     ) -> DistributedCompiledProgram:
-        """A jit function for tensors like `arguments`."""
-        shapes = tuple(map(_shape, arguments))
-        types = tuple(map(element_type, arguments))
+        """A jit function for tensors like these, with the values of these scalars.
+
+        Raises CompileError AR703 where it says nothing about a scalar.
+        """
+        given = {**dict(zip(decorated.parameters, arguments, strict=False)), **named}
+        shapes = {name: _shape(one) for name, one in given.items()}
+        types = {name: element_type(one) for name, one in given.items()}
+        fixed = {name: one for name, one in given.items() if _is_number(one)}
         platform = getattr(config, "platform", None) or DEFAULT_PLATFORM
         ranks = _ranks(getattr(config, "distributed_config", None))
-        key = (decorated, shapes, types, platform, ranks)
+        key = (decorated, *(tuple(one.items()) for one in (shapes, types, fixed)))
+        key = (*key, platform, ranks)
         if key not in self._compiled:
             program = self._library.jit_program(decorated, shapes, types)
-            named = zip(program.host.parameters, shapes, strict=False)
-            known = {one.name: shape for one, shape in named if shape is not None}
-            target = Target(platform=platform, num_ranks=ranks, shapes=known)
+            _refuse_missing(program, given)
+            target = Target(
+                platform=platform,
+                num_ranks=ranks,
+                shapes={name: one for name, one in shapes.items() if one is not None},
+                fixed=fixed,
+            )
             self._compiled[key] = self._compile(program, target)
         return self._compiled[key]
 
@@ -68,6 +84,23 @@ def _ranks(config: Any) -> int | None:
     """How many devices a script asks for, where it says."""
     ids = getattr(config, "device_ids", None)
     return None if ids is None else len(ids)
+
+
+def _refuse_missing(program: Program, given: Mapping[str, Any]) -> None:
+    """A compiled jit function has a value for each scalar, or leaves it open."""
+    for name in program.scalars:
+        if name not in given:
+            raise refusal(
+                program.source,
+                program.line,
+                f"{program.name} is compiled without a value for {name}",
+                help=f"pass `{name}=pl.RUNTIME` where every call has its own, or the "
+                "one value that all calls use",
+            )
+
+
+def _is_number(one: Any) -> bool:
+    return isinstance(one, int | float) and not isinstance(one, bool)
 
 
 def _shape(tensor: Any) -> tuple[int, ...] | None:

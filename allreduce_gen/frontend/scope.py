@@ -7,7 +7,7 @@ binds it and in the blocks inside that one; another block may bind it anew.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from .types import INDEX, StaticType
@@ -28,6 +28,10 @@ class Scope:
         """For names of tensors, whose memory they are, where the text shows it."""
         self.given_away: dict[str, int] = {}
         """Names passed as Out or InOut and not bound since, with the line."""
+        self.numbers: set[str] = set()
+        """Names whose values pypto knows: constants, and rounds that it unrolls."""
+        self._rebound: set[str] = set()
+        self._depth = 0
 
     def type_of(self, name: str) -> StaticType | None:
         """The type that `name` has had since it was first bound, or None."""
@@ -42,31 +46,51 @@ class Scope:
         """Whether `name` is bound outside the innermost block."""
         return self.is_visible(name) and len(self._homes[name]) < len(self._path)
 
-    def bind(self, name: str, type_: StaticType) -> None:
-        """`name` is bound here. The caller has compared the types."""
+    def bind(self, name: str, type_: StaticType, *, is_number: bool = False) -> None:
+        """`name` is bound here. The caller has compared the types.
+
+        pypto looks through names that are bound in no branch and no loop that stays.
+        """
+        self._set_number(name, is_number and self._depth == 0)
         if not self.is_visible(name):
             self._homes[name] = self._path
         self._types[name] = type_
         self.given_away.pop(name, None)
 
-    def bind_loop_variable(self, name: str) -> None:
+    def _set_number(self, name: str, is_number: bool) -> None:
+        self._rebound.add(name)
+        self.numbers.discard(name)
+        if is_number:
+            self.numbers.add(name)
+
+    def bind_loop_variable(self, name: str, *, is_number: bool) -> None:
         """`name` counts the rounds of a loop whose body starts here.
 
         It is a name of its own: what it was before cannot be read after the loop.
         """
+        self._set_number(name, is_number)
         self._homes[name] = self._path
         self._types[name] = INDEX
         self.loop_variables.add(name)
 
     @contextmanager
-    def block(self) -> Iterator[Path]:
-        """A loop's or branch's body; gives its path."""
+    def block(self, rounds: Sequence[ast.stmt] | None = ()) -> Iterator[Path]:
+        """A loop's or branch's body; gives its path.
+
+        A loop has other `rounds` before each; None is one that pypto unrolls. What a
+        block binds is no number behind it: it may have been passed by.
+        """
         outer, self._blocks = self._path, self._blocks + 1
         self._path = (*outer, self._blocks)
+        depth, before, rebound = self._depth, self.numbers, self._rebound
+        self._depth += rounds is not None
+        self.numbers, self._rebound = before - assigned_names(rounds or ()), set()
         try:
             yield self._path
         finally:
-            self._path = outer
+            self._path, self._depth = outer, depth
+            self.numbers = before - self._rebound
+            self._rebound |= rebound
 
     def homed_in(self, path: Path) -> set[str]:
         """The names whose home is the block at `path`."""

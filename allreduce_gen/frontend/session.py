@@ -22,12 +22,14 @@ class Target:
     """What a script compiles for.
 
     `num_ranks` is the length of its device list, None where it gives none. `shapes` are
-    those of example tensors, by parameter, where it gives some.
+    those of example tensors, by parameter, where it gives some; `fixed` are the scalars
+    whose values it compiles in, whatever a call passes.
     """
 
     platform: str
     num_ranks: int | None
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    fixed: Mapping[str, int | float] = field(default_factory=dict)
 
 
 class Prepared(Protocol):

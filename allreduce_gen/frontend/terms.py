@@ -1,7 +1,7 @@
 """Index arithmetic as a tree: what pypto rewrites, and what the device computes of it.
 
 A number is an int. What is no arithmetic, a name or a call, is a Leaf: nothing looks
-through it.
+through it, but pypto may know which number it is.
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ from .machine import Frame
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """Equal to another where both are written alike."""
+    """Equal to another where both are written alike.
+
+    `is_number` says that pypto knows its value, each time that it is computed.
+    """
 
     text: str
     run: Callable[[Frame], Any] = field(compare=False, repr=False)
+    is_number: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +82,31 @@ def evaluate(term: Term, frame: Frame) -> int:
             return truncating_mod(left, right)
 
 
+def is_number(term: Term) -> bool:
+    """Whether pypto knows the value of `term`."""
+    match term:
+        case int():
+            return True
+        case Leaf():
+            return term.is_number
+    return is_number(term.left) and is_number(term.right)
+
+
+def numbers_in(term: Term) -> tuple[Leaf, ...]:
+    """The leaves of `term` that are numbers, each once."""
+    match term:
+        case int():
+            return ()
+        case Leaf():
+            return (term,) if term.is_number else ()
+    return tuple(dict.fromkeys(numbers_in(term.left) + numbers_in(term.right)))
+
+
 def negate(term: Term) -> Term:
     """`-term`, into which no law looks."""
     if isinstance(term, int):
         return -term
-    return Leaf(f"-{_operand(term)}", lambda frame: -evaluate(term, frame))
-
-
-def opaque(term: Term) -> Term:
-    """`term`, with nothing looking into it."""
-    if isinstance(term, Leaf):
-        return term
-    return Leaf(_operand(term), lambda frame: evaluate(term, frame))
+    return Leaf(f"-{as_operand(term)}", lambda frame: -evaluate(term, frame))
 
 
 def format_term(term: Term) -> str:
@@ -99,10 +116,11 @@ def format_term(term: Term) -> str:
             return str(term)
         case Leaf(text=text):
             return text
-    return f"{_operand(term.left)} {_SYMBOLS[type(term)]} {_operand(term.right)}"
+    return f"{as_operand(term.left)} {_SYMBOLS[type(term)]} {as_operand(term.right)}"
 
 
-def _operand(term: Term) -> str:
+def as_operand(term: Term) -> str:
+    """`term` as it would be written as a part of another."""
     text = format_term(term)
     return text if isinstance(term, int | Leaf) else f"({text})"
 

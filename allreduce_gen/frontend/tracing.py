@@ -18,9 +18,10 @@ from .resolver import read_routine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceResult:
-    """A trace, and what was found in the source beside it (AR308, AR706, AR707).
+    """A trace, and what was found in the source beside it.
 
-    `parts` names the functions that the host dispatches, pypto's own among them.
+    That is AR308, AR312, AR706 and AR707. `parts` names the functions that the host
+    dispatches, pypto's own among them.
     """
 
     trace: Trace

@@ -23,6 +23,7 @@ class Cost:
     one port (Patarasuk and Yuan 2009); `mesh_bytes` is (P-1) vectors, what reading all
     peers' whole vectors takes. A transfer from a rank to itself is not remote.
     `barrier_rounds` are the times a rank waits, for however many peers at once.
+    `saved_window_bytes` is the second window that a plan in place does without.
     """
 
     remote_bytes: int
@@ -33,6 +34,7 @@ class Cost:
     notifies: int
     waits: int
     window_bytes: int
+    saved_window_bytes: int
     ub_bytes: int
     ub_limit_bytes: int
 
@@ -41,6 +43,7 @@ def measure_cost(plan: Plan, trace: Trace) -> Cost:
     """The cost of `plan`, whose expansion is `trace`."""
     spec = plan.spec
     remote = [_remote_bytes(one) for one in trace.agents]
+    window_bytes = _window_bytes(plan, trace)
     return Cost(
         remote_bytes=max(remote),
         total_remote_bytes=sum(remote),
@@ -49,14 +52,17 @@ def measure_cost(plan: Plan, trace: Trace) -> Cost:
         barrier_rounds=max(_rounds(one.events) for one in trace.agents),
         notifies=max(_count(one.events, Notify) for one in trace.agents),
         waits=max(_count(one.events, Wait) for one in trace.agents),
-        window_bytes=sum(
-            buffer.nbytes
-            for buffer in trace.buffers
-            if buffer.name in {window.name for window in plan.windows}
-        ),
+        window_bytes=window_bytes,
+        # The window of the result would be like that of the inputs.
+        saved_window_bytes=window_bytes if spec.in_place else 0,
         ub_bytes=max(ub_bytes(one.events) for one in trace.agents),
         ub_limit_bytes=PLATFORMS[spec.platform].ub_bytes,
     )
+
+
+def _window_bytes(plan: Plan, trace: Trace) -> int:
+    names = {window.name for window in plan.windows}
+    return sum(one.nbytes for one in trace.buffers if one.name in names)
 
 
 def _remote_bytes(one: AgentTrace) -> int:

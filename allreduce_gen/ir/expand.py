@@ -73,13 +73,13 @@ def expand(plan: Plan, *, call: int = 1) -> Trace:
         num_ranks=plan.spec.num_ranks,
         platform=plan.spec.platform,
         buffers=tuple(view.buffer for view in _views(plan, 0).values()),
-        agents=tuple(
-            AgentTrace(
-                agent=Agent(rank=rank), events=tuple(_Expander(plan, rank, call))
-            )
-            for rank in ranks
-        ),
+        agents=tuple(expand_rank(plan, rank, call=call) for rank in ranks),
     )
+
+
+def expand_rank(plan: Plan, rank: int, *, call: int = 1) -> AgentTrace:
+    """The events of one rank alone."""
+    return AgentTrace(agent=Agent(rank=rank), events=tuple(_Expander(plan, rank, call)))
 
 
 def _views(plan: Plan, rank: int) -> dict[str, View]:

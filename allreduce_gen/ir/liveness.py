@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,6 +59,14 @@ def ub_bytes(events: tuple[Event, ...]) -> int:
 def tile_slots(events: tuple[Event, ...]) -> tuple[TileSlot, ...]:
     """The slots that one agent's tiles are placed in, largest first."""
     return _pack(tuple(_lifetimes(events)))
+
+
+def first_beyond(slots: tuple[TileSlot, ...], limit: int) -> TileSlot | None:
+    """The slot with which `slots` first take more than `limit` bytes, if they do."""
+    totals = itertools.accumulate(slot.nbytes for slot in slots)
+    return next(
+        (slot for slot, total in zip(slots, totals, strict=True) if total > limit), None
+    )
 
 
 @functools.lru_cache(maxsize=64)  # ranks mostly do alike

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from allreduce_gen.spec import DType
 
@@ -46,7 +46,8 @@ class View:
     """A buffer read as a row-major tensor of `shape`, from byte `start` on.
 
     `name` is what the program calls it and what messages say. A view may promise more
-    than its buffer holds: that is a finding (AR503), not a failure here.
+    than its buffer holds: that is a finding (AR503), not a failure here. `version` says
+    which store has left it so, to whoever numbers stores.
     """
 
     name: str
@@ -54,6 +55,7 @@ class View:
     shape: tuple[int, ...]
     dtype: DType
     start: int = 0
+    version: int = field(default=0, compare=False, repr=False)
 
     @property
     def nbytes(self) -> int:

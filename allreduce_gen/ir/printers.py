@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, assert_never
 
+from allreduce_gen.diagnostics.wording import plural
 from allreduce_gen.spec import Reuse
 
 from .constants import Constant, Factor
@@ -32,6 +33,8 @@ from .steps import (
 
 SCHEMA_VERSION = 1
 
+_NO_WINDOWS = "none"
+
 _REUSE = {
     Reuse.ONCE: "fresh at every call",
     Reuse.EPOCH: "may persist for any number of calls; the k-th passes epoch=k",
@@ -42,10 +45,11 @@ _REUSE = {
 def format_plan(plan: Plan, cost: Cost) -> str:
     """The plan as a page of text, without a trailing newline."""
     spec = plan.spec
-    ranks = f"{spec.num_ranks} {_plural('rank', spec.num_ranks)}"
     sections = [
-        f"{spec.name}: {spec.op.value} of {spec.size} {spec.dtype.value} elements "
-        f"over {ranks}, for {spec.platform}\nwindows: {_REUSE[spec.reuse]}",
+        f"{spec.name}: {spec.op.value} of "
+        f"{plural(spec.size, f'{spec.dtype.value} element')} over "
+        f"{plural(spec.num_ranks, 'rank')}, for {spec.platform}\n"
+        f"windows: {_windows_may_be(plan)}",
         _section("constants", _constant_rows(plan)),
         _section("windows", _window_rows(plan)),
         _section("names", ((b.name, format_expr(b.value)) for b in plan.bindings)),
@@ -61,7 +65,7 @@ def plan_to_json(plan: Plan, cost: Cost) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "spec": _plain(plan.spec),
-        "windows_may_be": _REUSE[plan.spec.reuse],
+        "windows_may_be": _windows_may_be(plan),
         "env": plan.env,
         "windows": [_plain(window) for window in plan.windows],
         "signal_rows": {row.name: row.value for row in plan.signal_rows},
@@ -70,6 +74,10 @@ def plan_to_json(plan: Plan, cost: Cost) -> dict[str, Any]:
         "edges": [_plain(edge) for edge in plan.edges],
         "cost": _plain(cost),
     }
+
+
+def _windows_may_be(plan: Plan) -> str:
+    return _REUSE[plan.spec.reuse] if plan.windows else _NO_WINDOWS
 
 
 def _plain(value: object) -> Any:
@@ -86,10 +94,6 @@ def _plain(value: object) -> Any:
         }
         return {"kind": value.kind} | fields if isinstance(value, StepBase) else fields
     return value
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
 
 
 def _section(title: str, rows: Iterable[tuple[str, ...]]) -> str:
@@ -214,4 +218,6 @@ def _edge_rows(plan: Plan) -> Iterable[tuple[str, ...]]:
 def _cost_rows(cost: Cost) -> Iterable[tuple[str, ...]]:
     for field in dataclasses.fields(cost):
         value = getattr(cost, field.name)
+        if field.name == "saved_window_bytes" and not value:
+            continue
         yield field.name, f"{value:.1f}" if isinstance(value, float) else str(value)

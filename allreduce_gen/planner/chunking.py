@@ -61,15 +61,9 @@ class Chunking:
 
 
 def cut(spec: AllReduceSpec, parts: int) -> Chunking:
-    """The vector of `spec` in `parts` chunks.
-
-    A spec that asks for strict divisibility keeps uneven blocks, for the checks to
-    refuse (AR502).
-    """
+    """The vector of `spec` in `parts` chunks."""
     block = aligned_elems(spec.dtype)
-    chunk = -(-spec.size // parts)
-    if not spec.strict_divisible:
-        chunk = -(-chunk // block) * block
+    chunk = -(-spec.size // (parts * block)) * block
     return Chunking(
         size=Constant(name="SIZE", value=spec.size),
         chunk=Constant(name="CHUNK", value=chunk),

@@ -94,12 +94,8 @@ def lay_grid(
 
 
 def _even(spec: AllReduceSpec, part: int, count: int) -> int:
-    """Elements of each of `count` tiles that hold `part` together, in whole blocks.
-
-    A spec that asks for strict divisibility keeps uneven blocks, for the checks to
-    refuse (AR502).
-    """
-    block = 1 if spec.strict_divisible else aligned_elems(spec.dtype)
+    """Elements of each of `count` tiles that hold `part` together, in whole blocks."""
+    block = aligned_elems(spec.dtype)
     return -(-part // (count * block)) * block
 
 

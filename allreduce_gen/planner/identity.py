@@ -7,6 +7,8 @@ No window, no signal, no barrier.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from allreduce_gen.ir.expr import ZERO, Name
 from allreduce_gen.ir.plan import Plan
 from allreduce_gen.ir.steps import Move, Phase, Place
@@ -20,6 +22,7 @@ from .tiling import choose_tile, split_exact
 def plan_identity(spec: AllReduceSpec) -> Plan:
     """Copy x to y."""
     whole = cut(spec, 1)
+    padded = replace(whole.width, meaning="elements of the tile: whole 32-byte blocks")
     tile = choose_tile(spec, live_bytes=spec.dtype.nbytes)
     tiling = split_exact(spec, whole.size, whole.width, tile)
     copy = Move(
@@ -30,11 +33,15 @@ def plan_identity(spec: AllReduceSpec) -> Plan:
         span=tiling.span,
         tile_name="own",
     )
-    padded = (whole.width,) if tiling.span.tile == Name(whole.width.name) else ()
+    is_padded = whole.is_ragged and tiling.span.tile == Name(padded.name)
     return assemble(
         spec,
         (copy,),
         rows=(),
         windows=(),
-        constants=(whole.size, *padded, *tiling.constants),
+        constants=(
+            whole.size,
+            *((padded,) if is_padded else ()),
+            *tiling.constants,
+        ),
     )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allreduce_gen.diagnostics import Diagnostic, codes, diagnose
-from allreduce_gen.spec import Algorithm, AllReduceSpec, Order, Transfer
+from allreduce_gen.spec import (
+    Accumulate,
+    Algorithm,
+    AllReduceSpec,
+    DType,
+    Order,
+    Transfer,
+)
 
 PUSHED = (Algorithm.TWO_PHASE, Algorithm.MESH)
 """Algorithms that are also sound when the writer moves the data."""
@@ -18,11 +25,23 @@ ORDERS = {
 
 
 def check_options(spec: AllReduceSpec) -> Iterator[Diagnostic]:
-    """All options of `spec` that its algorithm does not have."""
+    """All options of `spec` that its algorithm or its element type does not have."""
+    yield from _check_accumulate(spec)
     yield from _check_in_place(spec)
     yield from _check_transfer(spec)
     yield from _check_order(spec)
     yield from _check_groups(spec)
+
+
+def _check_accumulate(spec: AllReduceSpec) -> Iterator[Diagnostic]:
+    narrow = spec.dtype in (DType.FP16, DType.BF16)
+    if spec.accumulate is Accumulate.NATIVE and not narrow:
+        yield diagnose(
+            codes.AR107,
+            f"{spec.dtype.value} is combined in its own type as it is; "
+            "--accumulate native means nothing",
+            help="leave out --accumulate native",
+        )
 
 
 def _check_in_place(spec: AllReduceSpec) -> Iterator[Diagnostic]:

@@ -6,10 +6,11 @@
     rank 3   stage | + 2 | + 1 | out
 
 log2 P rounds, each with one handshake between the two ranks of a pair, and a vector of
-remote bytes a round. Both ranks of a pair combine the same two values, so every rank
-gets the same bits. A partner may still be reading what was exchanged in the last round,
-so each round writes a row of its own: the window holds log2 P + 1 vectors. No pair
-meets twice: all rounds use one signal row.
+remote bytes a round. Both ranks of a pair combine the same two values, the lower rank's
+first, so every rank gets the same bits, also of -0.0 and 0.0 or of two NaNs. A partner
+may still be reading what was exchanged in the last round, so each round writes a row of
+its own: the window holds log2 P + 1 vectors. No pair meets twice: all rounds use one
+signal row.
 
 Numbers of ranks that are no power of two are folded to the next one below.
 """
@@ -17,7 +18,7 @@ Numbers of ranks that are no power of two are folded to the next one below.
 from __future__ import annotations
 
 from allreduce_gen.ir.constants import Constant
-from allreduce_gen.ir.expr import MY_RANK, ONE, ZERO, Const, Expr, Name
+from allreduce_gen.ir.expr import MY_RANK, ONE, ZERO, Expr, Name
 from allreduce_gen.ir.plan import Plan
 from allreduce_gen.ir.steps import Binding, Block, OnePeer, Phase, Place, Step
 from allreduce_gen.spec import AllReduceSpec
@@ -32,6 +33,7 @@ from .rows import allot_rows
 from .staging import exchange_bytes, stage_in, stage_out
 
 _DISTANCE, _BIT, _PARTNER = Name("distance"), Name("bit"), Name("partner")
+_LOWER, _UPPER = Name("lower"), Name("upper")
 _STEP, _ROUNDS, _ROW = Name("step"), Name("ROUNDS"), Name("ROW_PAIRED")
 
 
@@ -76,9 +78,9 @@ def _exchange(spec: AllReduceSpec, grid: Grid) -> Step:
         bindings=(
             Binding(name="distance", value=ONE << _STEP),
             Binding(name="bit", value=MY_RANK // _DISTANCE % 2),
-            Binding(
-                name="partner", value=MY_RANK + _DISTANCE - Const(2) * _DISTANCE * _BIT
-            ),
+            Binding(name="lower", value=MY_RANK - _DISTANCE * _BIT),
+            Binding(name="upper", value=_LOWER + _DISTANCE),
+            Binding(name="partner", value=_LOWER + _UPPER - MY_RANK),
         ),
         body=(
             *shake_hands(spec, "paired", _ROW, to=_PARTNER, source=_PARTNER),
@@ -86,11 +88,11 @@ def _exchange(spec: AllReduceSpec, grid: Grid) -> Step:
                 spec,
                 "exchange",
                 Phase.EXCHANGE,
-                own=_vector(_STEP),
-                contribution=_vector(_STEP, _PARTNER),
+                own=_vector(_STEP, _LOWER),
+                contribution=_vector(_STEP, _UPPER),
                 target=_vector(_STEP + 1),
                 span=grid.span(),
-                peers=OnePeer(peer=_PARTNER),
+                peers=OnePeer(peer=_UPPER),
             ),
         ),
     )

@@ -9,8 +9,8 @@ from allreduce_gen.spec import AllReduceSpec, ReduceOp
 
 
 def scale_of(spec: AllReduceSpec) -> Factor | None:
-    """What the sum is multiplied by, once, for the mean."""
-    if spec.op is not ReduceOp.AVG:
+    """What the sum is multiplied by, once, for the mean of several ranks."""
+    if spec.op is not ReduceOp.AVG or spec.num_ranks == 1:
         return None
     return Factor(name="SCALE", value=1 / spec.num_ranks, meaning="1 / NUM_RANKS")
 

@@ -8,9 +8,17 @@ from collections.abc import Iterator
 
 from allreduce_gen.diagnostics import Diagnostic, codes, diagnose
 from allreduce_gen.spec import Accumulate, AllReduceSpec
-from allreduce_gen.targets import MAX_RANKS, PLATFORMS, Target, aligned_elems
+from allreduce_gen.targets import (
+    ALIGNMENT_BYTES,
+    MAX_RANKS,
+    MAX_SIZE,
+    PLATFORMS,
+    Target,
+    aligned_elems,
+)
 
 from .option_rules import check_options
+from .tile_limit import check_tile_limit
 
 _MAX_BECAUSE = 72
 """Characters of a reason that fit on one line of a kernel's docstring."""
@@ -18,6 +26,13 @@ _MAX_BECAUSE = 72
 
 def check_spec(spec: AllReduceSpec) -> Iterator[Diagnostic]:
     """All that keeps `spec` from being planned; nothing where it can be."""
+    findings = tuple(_check_fields(spec))
+    yield from findings
+    if not findings:
+        yield from check_tile_limit(spec)
+
+
+def _check_fields(spec: AllReduceSpec) -> Iterator[Diagnostic]:
     yield from _check_ranks(spec)
     yield from _check_size(spec)
     target = PLATFORMS.get(spec.platform)
@@ -30,8 +45,7 @@ def check_spec(spec: AllReduceSpec) -> Iterator[Diagnostic]:
         return
     yield from _check_arithmetic(spec, target)
     yield from _check_tile(spec)
-    if spec.num_ranks > 1:
-        yield from check_options(spec)
+    yield from check_options(spec)
     yield from _check_because(spec)
 
 
@@ -57,6 +71,12 @@ def _check_size(spec: AllReduceSpec) -> Iterator[Diagnostic]:
             f"{spec.size} elements; each rank contributes at least 1",
             help="give --size 1 or more",
         )
+    elif spec.size > MAX_SIZE:
+        yield diagnose(
+            codes.AR102,
+            f"{spec.size} elements; plans are made for up to {MAX_SIZE} (1024G)",
+            help="reduce the vector in parts of --size 1024G at most",
+        )
     elif spec.shape is not None and math.prod(spec.shape) != spec.size:
         yield diagnose(
             codes.AR102,
@@ -64,20 +84,36 @@ def _check_size(spec: AllReduceSpec) -> Iterator[Diagnostic]:
             f"elements, not {spec.size}",
             help="give a shape and a size that agree, or the shape alone",
         )
-    elif spec.strict_divisible and spec.num_ranks >= 1 and spec.size % spec.num_ranks:
-        yield _not_divisible(spec)
+    elif spec.strict_divisible and spec.num_ranks > 1:
+        yield from _check_division(spec)
 
 
-def _not_divisible(spec: AllReduceSpec) -> Diagnostic:
+def _check_division(spec: AllReduceSpec) -> Iterator[Diagnostic]:
+    """Chunks are equal, and whole 32-byte blocks; one rank divides nothing."""
     step = spec.num_ranks * aligned_elems(spec.dtype)
+    if spec.size % step == 0:
+        return
     below = spec.size // step * step
     near = [size for size in (below, below + step) if size > 0]
-    return diagnose(
+    yield diagnose(
         codes.AR103,
-        f"{spec.size} elements do not divide among {spec.num_ranks} ranks: "
-        f"{spec.size % spec.num_ranks} left over",
-        help=f"use --size {' or '.join(map(str, near))}, the nearest that divide "
-        "into chunks of whole 32-byte blocks, or leave out --strict-divisible",
+        _why_not_divisible(spec),
+        help=f"use --size {' or '.join(map(str, near))}, the nearest that "
+        f"{'divide' if len(near) > 1 else 'divides'} into chunks of whole "
+        "32-byte blocks, or leave out --strict-divisible",
+    )
+
+
+def _why_not_divisible(spec: AllReduceSpec) -> str:
+    chunk, rest = divmod(spec.size, spec.num_ranks)
+    if rest:
+        return (
+            f"{spec.size} elements do not divide among {spec.num_ranks} ranks: "
+            f"{rest} left over"
+        )
+    return (
+        f"{spec.size} elements over {spec.num_ranks} ranks: a chunk of {chunk} is "
+        f"{chunk * spec.dtype.nbytes} bytes, needs a multiple of {ALIGNMENT_BYTES}"
     )
 
 

@@ -74,7 +74,7 @@ def split_exact(
 
     That tile is whole in the on-chip buffer, and only its first elements are loaded.
     """
-    if size.value % aligned_elems(spec.dtype) == 0 or spec.strict_divisible:
+    if size.value % aligned_elems(spec.dtype) == 0:
         return split(size, tile, prefix="STAGE_")
     if width.value <= tile.value:
         return Tiling(span=Span(tile=Name(width.name), cut=Name(size.name)))

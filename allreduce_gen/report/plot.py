@@ -15,6 +15,7 @@ from allreduce_gen.costmodel import (
     closed_form,
     lower_bounds,
 )
+from allreduce_gen.diagnostics.wording import plural
 from allreduce_gen.spec import Algorithm, AllReduceSpec
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ def _label(axes: Axes, spec: AllReduceSpec, model: CostModel) -> None:
     axes.set_xlabel("vector of a rank")
     axes.set_ylabel("modelled time, us")
     axes.set_title(
-        f"{spec.num_ranks} ranks, {spec.dtype.value} {spec.op.value}, {spec.platform}: "
+        f"{plural(spec.num_ranks, 'rank')}, {spec.dtype.value} {spec.op.value}, "
+        f"{spec.platform}: "
         f"{model.state} numbers"
     )
     axes.grid(visible=True, which="major", alpha=0.25)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from allreduce_gen.costmodel import COEFFICIENTS, Crossover, format_seconds
+from allreduce_gen.diagnostics.wording import plural
 
 from .comparison import ComparedAlgorithm, Comparison
 
@@ -32,8 +33,9 @@ def format_comparison(comparison: Comparison) -> str:
     """A table, one line an algorithm; the fastest has a star."""
     spec, model = comparison.spec, comparison.model
     title = (
-        f"{spec.op.value} of {spec.size} {spec.dtype.value} elements "
-        f"({spec.size_bytes} B) over {spec.num_ranks} ranks, for {spec.platform}"
+        f"{spec.op.value} of {plural(spec.size, f'{spec.dtype.value} element')} "
+        f"({spec.size_bytes} B) over {plural(spec.num_ranks, 'rank')}, "
+        f"for {spec.platform}"
     )
     rows = [_row(one, comparison) for one in comparison.rows]
     times = f"times: {model.state} numbers from {model.source}"

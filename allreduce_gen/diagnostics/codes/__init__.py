@@ -67,6 +67,7 @@ from .synchronisation import (
     AR309,
     AR310,
     AR311,
+    AR312,
 )
 
 CODES: dict[str, Code] = {
@@ -91,6 +92,7 @@ CODES: dict[str, Code] = {
         AR309,
         AR310,
         AR311,
+        AR312,
         AR401,
         AR402,
         AR403,
@@ -154,6 +156,7 @@ __all__ = [
     "AR309",
     "AR310",
     "AR311",
+    "AR312",
     "AR401",
     "AR402",
     "AR403",

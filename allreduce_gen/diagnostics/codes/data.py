@@ -154,14 +154,16 @@ AR410 = Code(
     id="AR410",
     name="foreign-value",
     what="An output element contains a constant, or a value that is not an element of "
-    "any rank's input.",
-    why="An all-reduce combines the inputs and nothing else. Something extra has come "
-    "in: a constant, a filled tile, the contents of a signal.",
+    "any rank's input; or parts of one output are made by different operators.",
+    why="An all-reduce combines the inputs and nothing else, all of them alike. "
+    "Something extra has come in: a constant, a filled tile, the contents of a signal, "
+    "a type that cannot hold the elements, a factor or an operator that only some "
+    "chunks or ranks have. Reals that are only rounded on their way give a warning.",
     example="""\
 acc = pl.load(data, [0, my_chunk], [1, CHUNK])
 acc = pl.add(acc, 1.0)  # one more than the sum of the inputs""",
     fix="Start the accumulator from a rank's data and combine only what ranks "
-    "contributed.",
+    "contributed, on every rank by the same operator.",
 )
 
 AR411 = Code(

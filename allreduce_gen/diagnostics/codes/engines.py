@@ -91,10 +91,11 @@ peer = (my_rank + NUM_RANKS - 1) % NUM_RANKS  # right code: the second""",
 AR707 = Code(
     id="AR707",
     name="list-index-miscompiled",
-    what="A list or tuple from outside the kernel is indexed in an offset, a notify or "
-    "an assignment.",
-    why="pypto accepts it and emits the last element, whatever the index is. Nothing "
-    "warns, and the result is wrong.",
+    what="An item is taken of a list or tuple from outside the kernel, and it is not "
+    "the list's last number.",
+    why="pypto accepts it and emits the last number of the list, inner lists included, "
+    "whatever the index is. Nothing warns, and the result is wrong. A list that is "
+    "passed by name and holds outer values only comes out right: Python computes it.",
     example="""\
 OFFSETS = [0, 1024, 2048, 3072]
 acc = pl.load(data, [0, OFFSETS[1]], [1, CHUNK])  # loads from 3072""",

@@ -12,7 +12,8 @@ AR501 = Code(
     "simulator is more generous, so a run there proves nothing.",
     example="""\
 staged = pl.load(x, [0, 0], [1, 65536])  # 262144 bytes in FP32""",
-    fix="Move the data in a loop of smaller tiles. A loop that adds one loaded tile to "
+    fix="Move the data in a loop of smaller tiles; of `--tile`, the message names the "
+    "most that fits. A loop that adds one loaded tile to "
     "an accumulator has two live at once: 23552 FP32 elements each on A2 and A3.",
 )
 
@@ -27,7 +28,7 @@ AR502 = Code(
 CHUNK = 1366  # 5464 bytes in FP32: 24 bytes past a multiple of 32
 acc = pl.load(data, [0, my_chunk], [1, CHUNK])""",
     fix="Choose a size whose chunks fill whole 32-byte blocks: for FP32, a multiple of "
-    "8 * ranks. The message names the nearest ones.",
+    "8 * ranks. Or pad the tile, and cut what it holds with `valid_shape`.",
 )
 
 AR503 = Code(

@@ -28,26 +28,28 @@ AR102 = Code(
 AR103 = Code(
     id="AR103",
     name="size-not-divisible",
-    what="The ranks cannot own chunks of equal size: the size is no multiple of the "
-    "number of ranks.",
+    what="The ranks cannot own chunks of equal size in whole 32-byte blocks, and "
+    "`--strict-divisible` asks for that.",
     why="With a chunk of size // ranks the last elements belong to no chunk. Nobody "
     "reduces them, and the program still compiles and runs: the tail is silently "
-    "wrong.",
+    "wrong. A chunk whose bytes are no multiple of 32 cannot be loaded as it is.",
     example="""\
 allreduce-gen --ranks 3 --size 4096
 
 4096 = 3 * 1365 + 1: one element would belong to nobody. 4080 and 4104 are the
 nearest sizes that divide by 3 into chunks of whole 32-byte blocks.""",
-    fix="Take one of the sizes that the message names, and pad the input to it.",
+    fix="Take one of the sizes that the message names, and pad the input to it; or "
+    "leave out `--strict-divisible`, and the kernel does what is needed.",
 )
 
 AR104 = Code(
     id="AR104",
     name="dtype-unsupported",
-    what="The element type cannot be reduced on this platform.",
-    why="pypto accepts the type all the same. The build fails later, in the assembler "
-    "or in a static assertion of the instruction library: the vector adder of A2 and "
-    "A3, for one, takes no BF16 and no 8-bit integers.",
+    what="The element type cannot be reduced or cast on this platform.",
+    why="pypto accepts arithmetic in any type all the same. The build fails later, in "
+    "the assembler or in a static assertion of the instruction library: the vector "
+    "adder of A2 and A3, for one, takes no BF16 and no 8-bit integers. A cast that no "
+    "instruction makes, such as INT16 to INT32 there, is refused by pypto.",
     example="""\
 acc = pl.add(acc, contribution)  # two BF16 tiles: pypto compiles this for a2a3,
                                  # the instruction library then refuses it""",

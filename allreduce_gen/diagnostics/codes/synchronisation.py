@@ -131,7 +131,8 @@ pld.system.wait(
 AR308 = Code(
     id="AR308",
     name="signal-in-pipeline",
-    what="A notify or a wait stands inside a `pl.pipeline` loop.",
+    what="A notify or a wait stands inside a `pl.pipeline` loop, there or in what the "
+    "loop calls: a function of its own, a barrier, another collective.",
     why="The compiler reorders the body of a pipelined loop by the tiles that it "
     "passes on: loads move up, stores move down. Signals carry no tile, so a store "
     "sinks below the notify that announces it and a load rises above its wait. It "
@@ -192,4 +193,23 @@ pld.system.notify(
 )  # barrier B""",
     fix="Use `pld.NotifyOp.AtomicAdd`, or a row of slots for each round.",
     severity=Severity.WARNING,
+)
+
+AR312 = Code(
+    id="AR312",
+    name="pipeline-reordered",
+    what="In a `pl.pipeline` loop, an access to memory may move above an earlier one "
+    "that it must follow, most often a load above the store that it depends on.",
+    why="The compiler reorders the body of a pipelined loop: loads move up, stores "
+    "move down, and several rounds are mixed. It keeps an order only where a tile or a "
+    "name goes from one statement to the other, and does not compare addresses. A "
+    "store whose result is dropped, a remote_store and a put hand nothing on. It does "
+    "so even with one stage.",
+    example="""\
+for i in pl.pipeline(4, stage=2):
+    pl.store(tile, [0, i * TILE], data)  # gives a name to nobody
+    again = pl.load(data, [0, i * TILE], [1, TILE])  # ends up before the store""",
+    fix="Go on from what the store gives: `data = pl.store(tile, offsets, data)`, then "
+    "load from `data`. Otherwise use `pl.range`, which keeps the order, or split the "
+    "loop in two.",
 )

@@ -127,6 +127,8 @@ def _cast(call: Call) -> Typed:
         raise call.refuse(
             "no such cast is interpreted", help="cast to pl.FP32 or alike"
         )
+    if dtype is source.type.dtype:
+        raise call.refuse(f"the tile is {dtype.name} already", help="use it as it is")
     mode = _mode(call, arguments.get("mode"))
     shape, run_source = source.type.shape, source.run
     origin = call.context.origin(call.node)

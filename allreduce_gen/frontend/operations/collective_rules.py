@@ -22,9 +22,9 @@ OPS = {
 }
 
 
-def reduce_op(call: Call, node: ast.expr) -> ReduceOp:
-    """Which operator the argument `op` names."""
-    return call.member(node, ReduceOp)
+def reduce_op(call: Call, node: ast.expr | None) -> ReduceOp:
+    """Which operator the argument `op` names: the sum where there is none."""
+    return ReduceOp.Sum if node is None else call.member(node, ReduceOp)
 
 
 def signal_of(call: Call, node: ast.expr, dims: int) -> Typed:

@@ -58,7 +58,7 @@ def _room(nbytes: int, size: int) -> int:
 
 
 def _all_reduce(call: Call) -> Typed:
-    arguments = call.bind("target signal? * op mode? core_num?")
+    arguments = call.bind("target signal? * op? mode? core_num?")
     target = call.window(arguments["target"], "target")
     assert isinstance(target.type, TensorType)
     refuse_dtype(call, target, (DType.FP16, DType.FP32))
@@ -70,7 +70,7 @@ def _all_reduce(call: Call) -> Typed:
         raise call.refuse(
             "several cores work for a host's call only", help="leave core_num out"
         )
-    op = OPS[reduce_op(call, arguments["op"])]
+    op = OPS[reduce_op(call, arguments.get("op"))]
     signal = signal_of(call, arguments["signal"], 2)
     is_ring = mode_of(call, arguments.get("mode")) == "ring"
     run_target, run_signal = target.run, signal.run
@@ -126,7 +126,7 @@ def _collective(
         assert isinstance(target.type, TensorType)
         signal = signal_of(call, arguments["signal"], 2)
         source: Run | None = None
-        if "op" in arguments and reduce_op(call, arguments["op"]) is not ReduceOp.Sum:
+        if reduce_op(call, arguments.get("op")) is not ReduceOp.Sum:
             raise call.refuse("only ReduceOp.Sum is there", help="reduce by hand")
         for name in {"input", "local_data"} & arguments.keys():
             source = _source(call, arguments[name], name).run
@@ -192,7 +192,7 @@ def _barrier(call: Call) -> Typed:
 COLLECTIVES: Mapping[str, Callable[[Call], Typed]] = {
     "pld.tensor.barrier": _barrier,
     "pld.tensor.allreduce": _all_reduce,
-    "pld.tensor.reduce_scatter": _collective("target signal * op", _reduce_scatter),
+    "pld.tensor.reduce_scatter": _collective("target signal * op?", _reduce_scatter),
     "pld.tensor.allgather": _collective("local_data target signal", _all_gather),
     "pld.tensor.broadcast": _collective("target signal * root", _broadcast),
     "pld.tensor.all_to_all_v": refuse_counts,

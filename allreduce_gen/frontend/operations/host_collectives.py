@@ -76,7 +76,7 @@ def _dispatch(
 
 
 def _all_reduce(call: Call) -> Typed:
-    arguments = call.bind("target signal? * op mode? core_num?")
+    arguments = call.bind("target signal? * op? mode? core_num?")
     _host_only(call)
     target = call.window(arguments["target"], "target")
     assert isinstance(target.type, TensorType)
@@ -85,7 +85,7 @@ def _all_reduce(call: Call) -> Typed:
             "no signal is given, and pypto fails to make one",
             help="allocate a window of INT32, and pass it second",
         )
-    op, dtype = reduce_op(call, arguments["op"]), target.type.dtype
+    op, dtype = reduce_op(call, arguments.get("op")), target.type.dtype
     if mode_of(call, arguments.get("mode")) == "ring":
         return _ring(call, arguments, target, op)
     refuse_dtype(call, target, (DType.FP16, DType.FP32))
@@ -164,11 +164,11 @@ def _host_only(call: Call) -> None:
 
 
 def _reduce_scatter(call: Call) -> Typed:
-    arguments = call.bind("target signal * op")
+    arguments = call.bind("target signal * op?")
     _host_only(call)
     target = call.window(arguments["target"], "target")
     refuse_dtype(call, target, (DType.FP32,))
-    _sum_only(call, reduce_op(call, arguments["op"]))
+    _sum_only(call, reduce_op(call, arguments.get("op")))
 
     def work(crew: Crew, view: View, _: int) -> None:
         reduce_scatter(crew, refuse_rows(call, crew, view), TileOp.ADD, _PIECE)

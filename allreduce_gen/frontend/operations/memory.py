@@ -144,7 +144,7 @@ def _store(call: Call) -> Typed:
         region = agent.region(view, offsets(frame), extents)
         event = Store(tile=stored, region=region, atomic=atomic, origin=origin)
         agent.emit(event)
-        return view
+        return agent.left_by_store(view)
 
     return Typed(target.type, run)
 
@@ -207,7 +207,7 @@ def _write(call: Call) -> Typed:
         tile = as_tile(frame, number(frame), dtype)
         region = agent.region(view, offsets(frame), (1,) * len(view.shape))
         agent.emit(Write(tile=tile, region=region, origin=origin))
-        return view
+        return agent.left_by_store(view)
 
     return Typed(target.type, run)
 

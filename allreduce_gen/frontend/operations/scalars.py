@@ -10,7 +10,7 @@ from allreduce_gen.frontend.calls import Call
 from allreduce_gen.frontend.closures import data_type, try_evaluate
 from allreduce_gen.frontend.context import Run, Typed, constant
 from allreduce_gen.frontend.machine import Frame
-from allreduce_gen.frontend.operators import check_condition, promote
+from allreduce_gen.frontend.operators import check_condition, computed, promote
 from allreduce_gen.frontend.types import (
     BOOL,
     INDEX,
@@ -76,7 +76,7 @@ def _extreme(op: str) -> Callable[[Call], Typed]:
             other: Scalar = run_right(frame)
             return one if compare(op, one, other) else other
 
-        return Typed(type_, run)
+        return computed(call.node, type_, run, left, right)
 
     return read
 

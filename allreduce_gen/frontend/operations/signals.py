@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 
-from allreduce_gen.diagnostics import codes
 from allreduce_gen.frontend.affine import concrete
 from allreduce_gen.frontend.calls import Call, run_concrete
 from allreduce_gen.frontend.context import Run, Typed
@@ -27,10 +26,9 @@ def _notify(call: Call) -> Typed:
     peer = call.integer(arguments["peer"], "peer").run
     value = call.integer(arguments["value"], "value").run
     op = _OPS[call.member(arguments["op"], enums.NotifyOp)]
-    origin, in_pipeline = call.context.origin(call.node), _pipeline_watch(call)
+    origin = call.context.origin(call.node)
 
     def run(frame: Frame) -> None:
-        in_pipeline(frame)
         agent = frame.agent
         view = signal(frame)
         number = frame.machine.peer_of(
@@ -53,10 +51,9 @@ def _wait(call: Call) -> Typed:
     signal, offsets = _slot(call, arguments, "signal")
     expected = call.integer(arguments["expected"], "expected").run
     cmp = _COMPARISONS[call.member(arguments["cmp"], enums.WaitCmp)]
-    origin, in_pipeline = call.context.origin(call.node), _pipeline_watch(call)
+    origin = call.context.origin(call.node)
 
     def run(frame: Frame) -> None:
-        in_pipeline(frame)
         agent = frame.agent
         view = signal(frame)
         event = Wait(
@@ -89,26 +86,6 @@ def _slot(call: Call, arguments: dict[str, ast.expr], name: str) -> tuple[Run, R
     return signal.run, run_concrete(
         call.integers(arguments["offsets"], "offsets", rank)
     )
-
-
-def _pipeline_watch(call: Call) -> Run:
-    """What reports a signal inside pl.pipeline, where stores move below notifies."""
-    if not call.context.pipeline_depth:
-        return lambda _: None
-    file, line = call.context.function.file, call.node.lineno
-
-    def run(frame: Frame) -> None:
-        frame.machine.find(
-            codes.AR308,
-            f"`{call.name}` stands inside pl.pipeline, which moves loads up and stores "
-            "down without regard to signals",
-            help="use pl.range for loops that notify or wait",
-            file=file,
-            line=line,
-            rank=frame.rank,
-        )
-
-    return run
 
 
 SIGNALS: Mapping[str, Callable[[Call], Typed]] = {

@@ -9,7 +9,14 @@ from . import enums
 from .compiled import DistributedCompiledProgram, DistributedWorker
 from .configuration import PROFILER_LEVELS, DistributedConfig, RunConfig
 from .decorators import Jit, MakeProgram, function, inline, program_decorator
-from .objects import DATA_TYPES, Directed, Direction, DynamicDim, Operation
+from .objects import (
+    DATA_TYPES,
+    RUNTIME,
+    Directed,
+    Direction,
+    DynamicDim,
+    Operation,
+)
 from .objects import Subscriptable as Kind
 
 
@@ -88,6 +95,7 @@ def _language_names(make_program: MakeProgram, runtime: Any) -> dict[str, Any]:
         "AtomicType": enums.AtomicType,
         "MemorySpace": enums.MemorySpace,
         "Mem": enums.MemorySpace,
+        "RUNTIME": RUNTIME,
     }
 
 

@@ -184,14 +184,27 @@ class Decorated:
     def name(self) -> str:
         return self.function.__name__
 
-    def compile(self, *arguments: Any, config: Any = None) -> Any:
-        """The compiled program for tensors like `arguments`."""
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of its parameters, in order."""
+        code = self.function.__code__
+        return code.co_varnames[: code.co_argcount]
+
+    def compile(self, *arguments: Any, config: Any = None, **named: Any) -> Any:
+        """The compiled program for tensors like these, or for the annotations' alone.
+
+        The values of scalars are compiled in, but for those that are RUNTIME.
+        """
         if self.runtime is None or not self.options.get("jit"):
             raise called_outside(self.name, sys._getframe(1))
-        return self.runtime.compile_jit(self, arguments, config)
+        return self.runtime.compile_jit(self, arguments, named, config)
 
     def __call__(self, *arguments: Any, config: Any = None) -> Any:
         """Compile for `arguments`, and run on them."""
         if self.runtime is None or not self.options.get("jit"):
             raise called_outside(self.name, sys._getframe(1))
-        return self.runtime.compile_jit(self, arguments, config)(*arguments)
+        return self.runtime.compile_jit(self, arguments, {}, config)(*arguments)
+
+
+RUNTIME = object()
+"""Marks a scalar that every call of a compiled jit function passes anew."""

@@ -1,11 +1,11 @@
 """Bidirectional ring all-reduce: sum of 100 FP32 elements over 3 ranks.
 
 Two rings at once: the lower half of each chunk travels to the right, the upper half to
-the left, first to be summed, then to be passed on.
+the left, first to be summed, then to be passed on. l0 and u0 are chunk 0's halves.
 
-    rank 0   stage | +l2 l1 from 2, +u1 u2 from 1 | l0 l2, u0 u1 | out
-    rank 1   stage | +l0 l2 from 0, +u2 u0 from 2 | l1 l0, u1 u2 | out
-    rank 2   stage | +l1 l0 from 1, +u0 u1 from 0 | l2 l1, u2 u0 | out
+    rank 0   stage | +l2 l1 from 2, +u1 from 1 | l0 l2 from 2, u0 u1 from 1 | out
+    rank 1   stage | +l0 l2 from 0, +u0 from 2 | l1 l0 from 0, u1 from 2 | out
+    rank 2   stage | +l1 l0 from 1, +u0 u1 from 0 | l2 l1 from 1, u0 from 0 | out
 
 A rank waits for a neighbour before each read from it, and for nobody else.
 Before it ends, it waits until both neighbours have made their last read.
@@ -17,8 +17,8 @@ Cost per rank
     windows            576 B   data
     on-chip buffer     672 B   of 188416 B
 
-Every rank gets the same bits: each half of chunk c is summed as it
-travels, from rank c on.
+Every rank gets the same bits: of chunk c, the lower half is summed in the order c, c+1,
+..., the upper one in the order c, c-1, ..., as they travel.
 
 Windows may persist between calls: slots only grow, and the k-th call, counted from 1,
 passes epoch=k and waits for k.
@@ -27,7 +27,8 @@ Run it where pypto is installed:
 
     python bidirectional_ring_p3_n100_fp32_epoch.py -p a2a3sim -d 0,1,2
 
-Made by: allreduce-gen --ranks 3 --size 100 --algorithm bidirectional_ring --reuse epoch
+Made by: allreduce-gen --ranks 3 --size 100 --algorithm bidirectional_ring \
+    --reuse epoch
 """
 
 import argparse
@@ -160,7 +161,7 @@ class AllReduce:
                 )
                 data = pl.store(reduced, [0, upper], data)
 
-        # Both neighbours have made their last read, so the window may be written again.
+        # Both neighbours have made their last read: the window may be written again.
         pld.system.notify(
             signal,
             peer=right,

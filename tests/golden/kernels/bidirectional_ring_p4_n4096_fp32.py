@@ -1,12 +1,16 @@
 """Bidirectional ring all-reduce: sum of 4096 FP32 elements over 4 ranks.
 
 Two rings at once: the lower half of each chunk travels to the right, the upper half to
-the left, first to be summed, then to be passed on.
+the left, first to be summed, then to be passed on. l0 and u0 are chunk 0's halves.
 
-    rank 0   stage | +l3 l2 l1 from 3, +u1 u2 u3 from 1 | l0 l3 l2, u0 u1 u2 | out
-    rank 1   stage | +l0 l3 l2 from 0, +u2 u3 u0 from 2 | l1 l0 l3, u1 u2 u3 | out
-    rank 2   stage | +l1 l0 l3 from 1, +u3 u0 u1 from 3 | l2 l1 l0, u2 u3 u0 | out
-    rank 3   stage | +l2 l1 l0 from 2, +u0 u1 u2 from 0 | l3 l2 l1, u3 u0 u1 | out
+    rank 0   stage | +l3 l2 l1 from 3, +u1 u2 u3 from 1
+             | l0 l3 l2 from 3, u0 u1 u2 from 1 | out
+    rank 1   stage | +l0 l3 l2 from 0, +u2 u3 u0 from 2
+             | l1 l0 l3 from 0, u1 u2 u3 from 2 | out
+    rank 2   stage | +l1 l0 l3 from 1, +u3 u0 u1 from 3
+             | l2 l1 l0 from 1, u2 u3 u0 from 3 | out
+    rank 3   stage | +l2 l1 l0 from 2, +u0 u1 u2 from 0
+             | l3 l2 l1 from 2, u3 u0 u1 from 0 | out
 
 A rank waits for a neighbour before each read from it, and for nobody else.
 
@@ -16,8 +20,8 @@ Cost per rank
     windows          16384 B   data
     on-chip buffer   18432 B   of 188416 B
 
-Every rank gets the same bits: each half of chunk c is summed as it
-travels, from rank c on.
+Every rank gets the same bits: of chunk c, the lower half is summed in the order c, c+1,
+..., the upper one in the order c, c-1, ..., as they travel.
 
 Run it where pypto is installed:
 

@@ -14,8 +14,7 @@ Cost per rank
     windows          65536 B   slots
     on-chip buffer   32768 B   of 188416 B
 
-Every rank gets the same bits: all combine in the order of the ranks,
-0 first.
+Every rank gets the same bits: all combine in the order of the ranks, 0 first.
 
 Run it where pypto is installed:
 

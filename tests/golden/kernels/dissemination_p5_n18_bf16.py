@@ -11,12 +11,13 @@ much each time; then it adds everybody's vectors, v0 first.
 
 Cost per rank
     remote reads       256 B   4.444 x the bound 2(P-1)/P, 1.778 x mesh
+    all ranks         1280 B   the above is each rank's share
     wait rounds          3     3 notifies, 3 waits
     windows            320 B   slots
     on-chip buffer     320 B   of 188416 B
 
-Every rank gets the same bits: all combine in the order of the ranks,
-0 first, in FP32 and rounded once.
+Every rank gets the same bits: all combine in the order of the ranks, 0 first, in FP32
+and rounded once.
 
 Run it where pypto is installed:
 

@@ -21,8 +21,11 @@ Cost per rank
     windows          16384 B   data
     on-chip buffer   18432 B   of 188416 B
 
-Every rank gets the same bits: the roots are the last to
-combine.
+Every rank gets the same bits: the roots combine last, and each parent its nearest
+child's first:
+
+    lower half: x0 + (x4 + (x2 + x1 + x3) + (x6 + x5 + x7))
+    upper half: x7 + (x3 + (x1 + x0 + x2) + (x5 + x4 + x6))
 
 Run it where pypto is installed:
 
@@ -69,7 +72,10 @@ class AllReduce:
         data = pl.store(staged, [0, 0], data)
 
         # Reduce: who has an odd multiple of `distance` as its place is so far from its
-        # parent, back or on; the parent adds what its children have.
+        # parent: on, where that is an odd multiple of 2 * `distance` and exists, else
+        # back. So a parent has its left child where `odd` is 1, and its right one
+        # (`is_parent`) where `odd` is 1 or nobody is 2 * `distance` on. It adds what
+        # they have.
         for block in pl.range(BLOCKS):
             for tree in pl.range(2):
                 place = (my_rank + tree) % NUM_RANKS

@@ -19,8 +19,10 @@ Cost per rank
     windows         4001792 B   data
     on-chip buffer   125056 B   of 188416 B
 
-Every rank gets the same bits: each chunk is summed by one rank
-in the end.
+Every rank gets the same bits: all chunks are combined alike, folded ranks first, then
+ranks CORE/2 apart, then half of that, and so on:
+
+    ((x0 + x4) + x2) + (x1 + x3)
 
 Windows may persist between calls: each call returns its slots to zero.
 
@@ -28,7 +30,8 @@ Run it where pypto is installed:
 
     python halving_doubling_p5_n1000003_fp32_self_clearing.py -p a2a3sim -d 0,1,2,3,4
 
-Made by: allreduce-gen --ranks 5 --size 1000003 --algorithm halving_doubling --reuse self_clearing
+Made by: allreduce-gen --ranks 5 --size 1000003 --algorithm halving_doubling \
+    --reuse self_clearing
 """
 
 import argparse
@@ -96,6 +99,7 @@ class AllReduce:
                 expected=1,
                 cmp=pld.WaitCmp.Ge,
             )
+            # Lower the slot again: the next call starts from zero.
             pld.system.notify(
                 signal,
                 peer=my_rank,
@@ -129,6 +133,7 @@ class AllReduce:
                 pld.system.wait(
                     signal, offsets=[ROW_HALVE, partner], expected=1, cmp=pld.WaitCmp.Ge
                 )
+                # Lower the slot again: the next call starts from zero.
                 pld.system.notify(
                     signal,
                     peer=my_rank,
@@ -165,6 +170,7 @@ class AllReduce:
                     expected=1,
                     cmp=pld.WaitCmp.Ge,
                 )
+                # Lower the slot again: the next call starts from zero.
                 pld.system.notify(
                     signal,
                     peer=my_rank,
@@ -195,6 +201,7 @@ class AllReduce:
                 expected=1,
                 cmp=pld.WaitCmp.Ge,
             )
+            # Lower the slot again: the next call starts from zero.
             pld.system.notify(
                 signal,
                 peer=my_rank,
@@ -224,6 +231,7 @@ class AllReduce:
             pld.system.wait(
                 signal, offsets=[ROW_DONE, peer], expected=1, cmp=pld.WaitCmp.Ge
             )
+        # Lower the slot again: the next call starts from zero.
         for step in pl.range(1, NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS
             pld.system.notify(

@@ -19,8 +19,10 @@ Cost per rank
     windows          16384 B   data
     on-chip buffer   18432 B   of 188416 B
 
-Every rank gets the same bits: each chunk is summed by one rank
-in the end.
+Every rank gets the same bits: all chunks are combined alike, ranks P/2 apart first,
+then half of that, and so on:
+
+    ((x0 + x4) + (x2 + x6)) + ((x1 + x5) + (x3 + x7))
 
 Run it where pypto is installed:
 

@@ -12,12 +12,13 @@ A, D: barriers of a group. B, C: barriers of the members of one number.
 
 Cost per rank
     remote reads     30272 B   1.008 x the bound 2(P-1)/P, 0.168 x mesh
+    all ranks       363264 B   the above is each rank's share
     barrier rounds       4     12 notifies, 12 waits
     windows          16512 B   data
     on-chip buffer   17760 B   of 188416 B
 
-Every rank gets the same bits: each piece is summed by one rank
-in the end.
+Every rank gets the same bits: member m of a group combines chunk m in the order m, m+1,
+..., then group g a piece in the order g, g+1, ..., wrapping around.
 
 Run it where pypto is installed:
 
@@ -70,7 +71,7 @@ class AllReduce:
         staged = pl.load(x, [0, 0], [1, SIZE])
         data = pl.store(staged, [0, 0], data)
 
-        # Barrier A, then reduce-scatter in the group: add the peers' copies of the chunk.
+        # Barrier A, then reduce-scatter in the group: add peers' copies of the chunk.
         for step in pl.range(1, MEMBERS):
             peer = group * MEMBERS + (member + step) % MEMBERS
             pld.system.notify(

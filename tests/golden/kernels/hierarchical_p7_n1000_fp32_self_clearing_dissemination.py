@@ -22,16 +22,21 @@ Cost per rank
     windows           4032 B   data
     on-chip buffer    4672 B   of 188416 B
 
-Every rank gets the same bits: each piece is summed by one rank
-in the end.
+Every rank gets the same bits: after folded ranks, member m of a group combines chunk m
+in the order m, m+1, ..., then group g a piece in the order g, g+1, ..., wrapping
+around; of the first piece:
+
+    ((x0 + x6) + x1 + x2) + (x3 + x4 + x5)
 
 Windows may persist between calls: each call returns its slots to zero.
 
 Run it where pypto is installed:
 
-    python hierarchical_p7_n1000_fp32_self_clearing_dissemination.py -p a2a3sim -d 0,1,2,3,4,5,6
+    python hierarchical_p7_n1000_fp32_self_clearing_dissemination.py -p a2a3sim \
+        -d 0,1,2,3,4,5,6
 
-Made by: allreduce-gen --ranks 7 --size 1000 --algorithm hierarchical --reuse self_clearing --barrier dissemination
+Made by: allreduce-gen --ranks 7 --size 1000 --algorithm hierarchical \
+    --reuse self_clearing --barrier dissemination
 """
 
 import argparse
@@ -55,8 +60,7 @@ SHARED_ROUNDS = 1  # 2 to their power is at least the number of ranks
 GATHERED_ROUNDS = 2  # 2 to their power is at least the number of ranks
 BARRIER_ROUNDS = 3  # 2 to their power is at least the number of ranks
 
-# One signal row for each barrier round: slots only ever count up, so a row that
-# has let one barrier pass would let the next one pass at once.
+# One signal row for each barrier round: no notify counts for another one.
 ROW_STAGED = 0
 ROW_REDUCED = 1
 ROW_SHARED = 2
@@ -103,6 +107,7 @@ class AllReduce:
                 expected=1,
                 cmp=pld.WaitCmp.Ge,
             )
+            # Lower the slot again: the next call starts from zero.
             pld.system.notify(
                 signal,
                 peer=my_rank,
@@ -119,7 +124,7 @@ class AllReduce:
                 acc = pl.add(acc, contribution)
                 data = pl.store(acc, [0, at], data)
 
-        # Barrier A, then reduce-scatter in the group: add the peers' copies of the chunk.
+        # Barrier A, then reduce-scatter in the group: add peers' copies of the chunk.
         if my_rank < CORE:
             for step in pl.range(STAGED_ROUNDS):
                 reach = 1 << step
@@ -135,6 +140,7 @@ class AllReduce:
                 pld.system.wait(
                     signal, offsets=[ROW_STAGED, behind], expected=1, cmp=pld.WaitCmp.Ge
                 )
+                # Lower the slot again: the next call starts from zero.
                 pld.system.notify(
                     signal,
                     peer=my_rank,
@@ -172,6 +178,7 @@ class AllReduce:
                     expected=1,
                     cmp=pld.WaitCmp.Ge,
                 )
+                # Lower the slot again: the next call starts from zero.
                 pld.system.notify(
                     signal,
                     peer=my_rank,
@@ -204,6 +211,7 @@ class AllReduce:
                 pld.system.wait(
                     signal, offsets=[ROW_SHARED, behind], expected=1, cmp=pld.WaitCmp.Ge
                 )
+                # Lower the slot again: the next call starts from zero.
                 pld.system.notify(
                     signal,
                     peer=my_rank,
@@ -240,6 +248,7 @@ class AllReduce:
                     expected=1,
                     cmp=pld.WaitCmp.Ge,
                 )
+                # Lower the slot again: the next call starts from zero.
                 pld.system.notify(
                     signal,
                     peer=my_rank,
@@ -272,6 +281,7 @@ class AllReduce:
                 expected=1,
                 cmp=pld.WaitCmp.Ge,
             )
+            # Lower the slot again: the next call starts from zero.
             pld.system.notify(
                 signal,
                 peer=my_rank,
@@ -301,6 +311,7 @@ class AllReduce:
             pld.system.wait(
                 signal, offsets=[ROW_DONE, behind], expected=1, cmp=pld.WaitCmp.Ge
             )
+            # Lower the slot again: the next call starts from zero.
             pld.system.notify(
                 signal,
                 peer=my_rank,

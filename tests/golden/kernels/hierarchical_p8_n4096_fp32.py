@@ -20,8 +20,10 @@ Cost per rank
     windows          16384 B   data
     on-chip buffer   18432 B   of 188416 B
 
-Every rank gets the same bits: each piece is summed by one rank
-in the end.
+Every rank gets the same bits: member m of a group combines chunk m in the order m, m+1,
+..., then group g a piece in the order g, g+1, ..., wrapping around; of the first piece:
+
+    (x0 + x1 + x2 + x3) + (x4 + x5 + x6 + x7)
 
 Run it where pypto is installed:
 
@@ -73,7 +75,7 @@ class AllReduce:
         staged = pl.load(x, [0, 0], [1, SIZE])
         data = pl.store(staged, [0, 0], data)
 
-        # Barrier A, then reduce-scatter in the group: add the peers' copies of the chunk.
+        # Barrier A, then reduce-scatter in the group: add peers' copies of the chunk.
         for step in pl.range(1, MEMBERS):
             peer = group * MEMBERS + (member + step) % MEMBERS
             pld.system.notify(

@@ -11,12 +11,12 @@ A: all slots are filled (signal row 0).
 
 Cost per rank
     remote writes      800 B   1.500 x the bound 2(P-1)/P, 1.000 x mesh
+    all ranks         2400 B   the above is each rank's share
     barrier rounds       1     2 notifies, 2 waits
     windows           1248 B   slots
     on-chip buffer     832 B   of 188416 B
 
-Every rank gets the same bits: all combine in the order of the ranks,
-0 first.
+Every rank gets the same bits: all combine in the order of the ranks, 0 first.
 
 Run it where pypto is installed:
 

@@ -15,8 +15,7 @@ Cost per rank
     windows          16384 B   data
     on-chip buffer   32768 B   of 188416 B
 
-Every rank gets the same bits: all combine in the order of the ranks,
-0 first.
+Every rank gets the same bits: all combine in the order of the ranks, 0 first.
 
 Run it where pypto is installed:
 

@@ -13,12 +13,13 @@ B: all inputs are read, so the next call may stage its own (signal row 1).
 
 Cost per rank
     remote reads    524800 B   2.502 x the bound 2(P-1)/P, 1.001 x mesh
+    all ranks      2624000 B   the above is each rank's share
     barrier rounds       2     8 notifies, 8 waits
     windows         131200 B   data
     on-chip buffer  131200 B   of 188416 B
 
-Every rank gets the same bits: all combine in the order of the ranks,
-0 first, in FP32 and rounded once.
+Every rank gets the same bits: all combine in the order of the ranks, 0 first, in FP32
+and rounded once.
 
 Windows may persist between calls: slots only grow, and the k-th call, counted from 1,
 passes epoch=k and waits for k.
@@ -27,7 +28,8 @@ Run it where pypto is installed:
 
     python mesh_p5_n65537_bf16_epoch.py -p a2a3sim -d 0,1,2,3,4
 
-Made by: allreduce-gen --ranks 5 --size 65537 --algorithm mesh --dtype bf16 --reuse epoch
+Made by: allreduce-gen --ranks 5 --size 65537 --algorithm mesh --dtype bf16 \
+    --reuse epoch
 """
 
 import argparse

@@ -2,16 +2,16 @@
 
 In round k, ranks whose numbers differ in bit k exchange all they have.
 
-    rank 0   stage | +4 | +1 | +2 | to 4 | out
-    rank 1   stage | +5 | +0 | +3 | to 5 | out
-    rank 2   stage | +6 | +3 | +0 | to 6 | out
-    rank 3   stage | +2 | +1 | out
-    rank 4   stage | to 0 | from 0 | out
-    rank 5   stage | to 1 | from 1 | out
-    rank 6   stage | to 2 | from 2 | out
+    rank 0   stage | +4 | +1 | +2 | to 4 | scale | out
+    rank 1   stage | +5 | +0 | +3 | to 5 | scale | out
+    rank 2   stage | +6 | +3 | +0 | to 6 | scale | out
+    rank 3   stage | +2 | +1 | scale | out
+    rank 4   stage | to 0 | from 0 | scale | out
+    rank 5   stage | to 1 | from 1 | scale | out
+    rank 6   stage | to 2 | from 2 | scale | out
 
-Ranks 4 to 6 are folded into ranks 0 to 2: they give their elements before and get
-the result after.
+Ranks 4 to 6 are folded into ranks 0 to 2: they give their elements before and get the
+result after.
 
 Each round writes a vector of its own: a partner may still be reading the last one.
 
@@ -22,14 +22,17 @@ Cost per rank
     windows          12096 B   data
     on-chip buffer    8064 B   of 188416 B
 
-Every rank gets the same bits: both ranks of a pair combine the same two
-values, in FP32 and rounded once.
+Every rank gets the same bits: all combine alike, folded ranks first, then neighbours,
+then pairs of them, and so on, in FP32, then scaled by 1/P and rounded once:
+
+    (((x0 + x4) + (x1 + x5)) + ((x2 + x6) + x3)) * SCALE
 
 Run it where pypto is installed:
 
     python recursive_doubling_p7_n1000_fp16_avg.py -p a2a3sim -d 0,1,2,3,4,5,6
 
-Made by: allreduce-gen --ranks 7 --size 1000 --algorithm recursive_doubling --dtype fp16 --op avg
+Made by: allreduce-gen --ranks 7 --size 1000 --algorithm recursive_doubling \
+    --dtype fp16 --op avg
 """
 
 import argparse
@@ -100,7 +103,9 @@ class AllReduce:
             for step in pl.range(ROUNDS):
                 distance = 1 << step
                 bit = my_rank // distance % 2
-                partner = my_rank + distance - 2 * distance * bit
+                lower = my_rank - distance * bit
+                upper = lower + distance
+                partner = lower + upper - my_rank
                 pld.system.notify(
                     signal,
                     peer=partner,
@@ -114,11 +119,13 @@ class AllReduce:
                     expected=1,
                     cmp=pld.WaitCmp.Ge,
                 )
-                acc = pl.load(data, [step, 0], [1, PADDED])
-                contribution = pld.tile.remote_load(
-                    data, peer=partner, offsets=[step, 0], shape=[1, PADDED]
+                first = pld.tile.remote_load(
+                    data, peer=lower, offsets=[step, 0], shape=[1, PADDED]
                 )
-                acc = pl.add(acc, contribution)
+                second = pld.tile.remote_load(
+                    data, peer=upper, offsets=[step, 0], shape=[1, PADDED]
+                )
+                acc = pl.add(first, second)
                 data = pl.store(acc, [step + 1, 0], data)
 
         # Fold out: it gets the result back.

@@ -19,8 +19,10 @@ Cost per rank
     windows          16384 B   data
     on-chip buffer    8192 B   of 188416 B
 
-Every rank gets the same bits: both ranks of a pair combine the same two
-values.
+Every rank gets the same bits: all combine alike, neighbours first, then pairs of them,
+and so on:
+
+    ((x0 + x1) + (x2 + x3)) + ((x4 + x5) + (x6 + x7))
 
 Run it where pypto is installed:
 
@@ -67,7 +69,9 @@ class AllReduce:
         for step in pl.range(ROUNDS):
             distance = 1 << step
             bit = my_rank // distance % 2
-            partner = my_rank + distance - 2 * distance * bit
+            lower = my_rank - distance * bit
+            upper = lower + distance
+            partner = lower + upper - my_rank
             pld.system.notify(
                 signal,
                 peer=partner,
@@ -78,11 +82,13 @@ class AllReduce:
             pld.system.wait(
                 signal, offsets=[ROW_PAIRED, partner], expected=1, cmp=pld.WaitCmp.Ge
             )
-            acc = pl.load(data, [step, 0], [1, SIZE])
-            contribution = pld.tile.remote_load(
-                data, peer=partner, offsets=[step, 0], shape=[1, SIZE]
+            first = pld.tile.remote_load(
+                data, peer=lower, offsets=[step, 0], shape=[1, SIZE]
             )
-            acc = pl.add(acc, contribution)
+            second = pld.tile.remote_load(
+                data, peer=upper, offsets=[step, 0], shape=[1, SIZE]
+            )
+            acc = pl.add(first, second)
             data = pl.store(acc, [step + 1, 0], data)
 
         # Stage out: the data window holds the result.

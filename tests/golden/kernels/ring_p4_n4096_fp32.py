@@ -1,7 +1,7 @@
 """Ring all-reduce: sum of 4096 FP32 elements over 4 ranks.
 
-Chunks travel to the right: each rank adds its own part to what its left neighbour has
-made of a chunk; once chunks are whole, they travel round again.
+Chunks travel to the right: each rank adds what its left neighbour has made of a chunk;
+once chunks are whole, they travel round again.
 
     rank 0   stage | +c3 c2 c1 from 3 | c0 c3 c2 from 3 | out
     rank 1   stage | +c0 c3 c2 from 0 | c1 c0 c3 from 0 | out

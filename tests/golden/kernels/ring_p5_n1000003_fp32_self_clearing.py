@@ -1,7 +1,7 @@
 """Ring all-reduce: sum of 1000003 FP32 elements over 5 ranks.
 
-Chunks travel to the right: each rank adds its own part to what its left neighbour has
-made of a chunk; once chunks are whole, they travel round again.
+Chunks travel to the right: each rank adds what its left neighbour has made of a chunk;
+once chunks are whole, they travel round again.
 
     rank 0   stage | +c4 c3 c2 c1 from 4 | c0 c4 c3 c2 from 4 | out
     rank 1   stage | +c0 c4 c3 c2 from 0 | c1 c0 c4 c3 from 0 | out
@@ -13,10 +13,11 @@ A rank waits for its left neighbour before each read, and for nobody else.
 Before it ends, it waits until the right neighbour has made its last read.
 
 Cost per rank
-    remote reads   6403072 B   1.000 x the bound 2(P-1)/P, 0.400 x mesh
-    wait rounds          9     18 notifies, 9 waits
-    windows        4001920 B   data
-    on-chip buffer  123136 B   of 188416 B
+    remote reads    6403072 B   1.000 x the bound 2(P-1)/P, 0.400 x mesh
+    all ranks      32015360 B   the above is each rank's share
+    wait rounds           9     18 notifies, 9 waits
+    windows         4001920 B   data
+    on-chip buffer   123136 B   of 188416 B
 
 Every rank gets the same bits: chunk c is summed in the order c, c+1, ..., as it
 travels.
@@ -46,8 +47,8 @@ TILES = 13  # tiles in CHUNK
 STAGE_TILES = 64  # full tiles in SIZE
 STAGE_TAIL = 14915  # elements after them
 
-# A signal row for each read, the first of each half named here: slots only ever count
-# up, so a row that has let one read pass would let the next one pass at once.
+# A signal row for each read, the first of each half named here: no notify counts for
+# another read.
 ROW_REDUCE = 0
 ROW_GATHER = 4
 ROW_DONE = 8
@@ -95,6 +96,7 @@ class AllReduce:
                 expected=1,
                 cmp=pld.WaitCmp.Ge,
             )
+            # Lower the slot again: the next call starts from zero.
             pld.system.notify(
                 signal,
                 peer=my_rank,
@@ -128,6 +130,7 @@ class AllReduce:
                 expected=1,
                 cmp=pld.WaitCmp.Ge,
             )
+            # Lower the slot again: the next call starts from zero.
             pld.system.notify(
                 signal,
                 peer=my_rank,
@@ -142,7 +145,7 @@ class AllReduce:
                 )
                 data = pl.store(reduced, [0, at], data)
 
-        # The right neighbour has made its last read, so the window may be written again.
+        # The right neighbour has made its last read: the window may be written again.
         pld.system.notify(
             signal,
             peer=left,
@@ -153,6 +156,7 @@ class AllReduce:
         pld.system.wait(
             signal, offsets=[ROW_DONE, right], expected=1, cmp=pld.WaitCmp.Ge
         )
+        # Lower the slot again: the next call starts from zero.
         pld.system.notify(
             signal,
             peer=my_rank,

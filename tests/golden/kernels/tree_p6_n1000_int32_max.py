@@ -16,8 +16,10 @@ Cost per rank
     windows           4000 B   data
     on-chip buffer    8000 B   of 188416 B
 
-Every rank gets the same bits: rank 0 is the last to combine, and all
-get what it has.
+Every rank gets the same bits: all get what rank 0 has; neighbours are combined first,
+then pairs of them, and so on:
+
+    ((x0 max x1) max (x2 max x3)) max (x4 max x5)
 
 Run it where pypto is installed:
 
@@ -60,7 +62,8 @@ class AllReduce:
         staged = pl.load(x, [0, 0], [1, SIZE])
         data = pl.store(staged, [0, 0], data)
 
-        # Reduce: each parent compares what its child has, nearest child first.
+        # Reduce: each parent takes the maximum with what its child has, nearest child
+        # first.
         for step in pl.range(ROUNDS):
             distance = 1 << step
             place = my_rank % (2 * distance)
@@ -172,7 +175,7 @@ def main() -> int:
 
     import torch
 
-    x = torch.randint(-8, 9, (NUM_RANKS, 1, SIZE)).to(torch.int32)
+    x = torch.randint(-100, 101, (NUM_RANKS, 1, SIZE)).to(torch.int32)
     y = torch.zeros_like(x)
     compiled(x, y)
     torch.testing.assert_close(

@@ -18,8 +18,10 @@ Cost per rank
     windows           4096 B   data
     on-chip buffer    8192 B   of 188416 B
 
-Every rank gets the same bits: rank 0 is the last to combine, and all
-get what it has.
+Every rank gets the same bits: all get what rank 0 has; neighbours are combined first,
+then pairs of them, and so on:
+
+    ((x0 + x1) + (x2 + x3)) + ((x4 + x5) + (x6 + x7))
 
 Run it where pypto is installed:
 

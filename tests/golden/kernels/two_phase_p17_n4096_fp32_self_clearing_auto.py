@@ -14,6 +14,7 @@ Chunks are whole 32-byte blocks: 16 of 248 elements, one of 128.
 
 Cost per rank
     remote reads     31744 B   1.029 x the bound 2(P-1)/P, 0.121 x mesh
+    all ranks       539648 B   the above is each rank's share
     barrier rounds      10     20 notifies, 10 waits
     windows          33728 B   data, result
     on-chip buffer   17376 B   of 188416 B
@@ -25,7 +26,8 @@ Windows may persist between calls: each call returns its slots to zero.
 
 Run it where pypto is installed:
 
-    python two_phase_p17_n4096_fp32_self_clearing_auto.py -p a2a3sim -d $(seq -s, 0 16)
+    python two_phase_p17_n4096_fp32_self_clearing_auto.py -p a2a3sim \
+        -d $(seq -s, 0 16)
 
 Made by: allreduce-gen --ranks 17 --size 4096 --reuse self_clearing --barrier auto
 """
@@ -43,8 +45,7 @@ CHUNK = 248
 PADDED = 4216  # elements of a window: every chunk whole
 BARRIER_ROUNDS = 5  # 2 to their power is at least the number of ranks
 
-# One signal row for each barrier round: slots only ever count up, so a row that
-# has let one barrier pass would let the next one pass at once.
+# One signal row for each barrier round: no notify counts for another one.
 ROW_STAGED = 0
 ROW_REDUCED = 1
 NUM_ROWS = 2
@@ -84,6 +85,7 @@ class AllReduce:
             pld.system.wait(
                 signal, offsets=[ROW_STAGED, behind], expected=1, cmp=pld.WaitCmp.Ge
             )
+            # Lower the slot again: the next call starts from zero.
             pld.system.notify(
                 signal,
                 peer=my_rank,
@@ -117,6 +119,7 @@ class AllReduce:
             pld.system.wait(
                 signal, offsets=[ROW_REDUCED, behind], expected=1, cmp=pld.WaitCmp.Ge
             )
+            # Lower the slot again: the next call starts from zero.
             pld.system.notify(
                 signal,
                 peer=my_rank,

@@ -1,11 +1,11 @@
 """Two-phase all-reduce: mean of 3072 FP32 elements over 3 ranks.
 
-Reduce-scatter, then all-gather. Rank r owns chunk r: it adds everybody's chunk r,
-then everybody reads it back.
+Reduce-scatter, then all-gather. Rank r owns chunk r: it adds everybody's chunk r
+and scales the sum, then everybody reads it back.
 
-    rank 0   stage | A | +c0 from 1 2 | B | c0 c1 c2
-    rank 1   stage | A | +c1 from 2 0 | B | c1 c2 c0
-    rank 2   stage | A | +c2 from 0 1 | B | c2 c0 c1
+    rank 0   stage | A | +c0 from 1 2, scaled | B | c0 c1 c2
+    rank 1   stage | A | +c1 from 2 0, scaled | B | c1 c2 c0
+    rank 2   stage | A | +c2 from 0 1, scaled | B | c2 c0 c1
 
 A: all inputs are staged (signal row 0). B: all chunks are reduced (signal row 1).
 
@@ -16,7 +16,7 @@ Cost per rank
     on-chip buffer   16384 B   of 188416 B
 
 Every rank gets the same bits: chunk r is summed by rank r alone, in the order
-r, r+1, ..., wrapping around.
+r, r+1, ..., wrapping around, then scaled by 1/P.
 
 Run it where pypto is installed:
 
@@ -79,7 +79,8 @@ class AllReduce:
                 signal, offsets=[ROW_STAGED, peer], expected=1, cmp=pld.WaitCmp.Ge
             )
 
-        # Reduce-scatter: add every peer's copy of the chunk that this rank owns.
+        # Reduce-scatter: add every peer's copy of the chunk that this rank owns, then
+        # scale the sum.
         acc = pl.load(data, [0, my_chunk], [1, CHUNK])
         for step in pl.range(1, NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS

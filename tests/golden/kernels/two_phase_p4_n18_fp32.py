@@ -3,14 +3,14 @@
 Reduce-scatter, then all-gather. Rank r owns chunk r: it adds everybody's chunk r,
 then everybody reads it back.
 
-    rank 0   stage | A | +c0 from 1 2 3 | B | c0 c1 c2 c3
-    rank 1   stage | A | +c1 from 2 3 0 | B | c1 c2 c3 c0
-    rank 2   stage | A | +c2 from 3 0 1 | B | c2 c3 c0 c1
-    rank 3   stage | A | +c3 from 0 1 2 | B | c3 c0 c1 c2
+    rank 0   stage | A | +c0 from 1 2 3 | B | c0 c1 c2
+    rank 1   stage | A | +c1 from 2 3 0 | B | c1 c2 c0
+    rank 2   stage | A | +c2 from 3 0 1 | B | c2 c0 c1
+    rank 3   stage | A | B | c0 c1 c2
 
 A: all inputs are staged (signal row 0). B: all chunks are reduced (signal row 1).
 
-Chunks are whole 32-byte blocks: 2 of 8 elements, one of 2, 1 of none.
+Chunks are whole 32-byte blocks: 2 of 8 elements, one of 2, one empty.
 
 Cost per rank
     remote reads       160 B   1.481 x the bound 2(P-1)/P, 0.741 x mesh

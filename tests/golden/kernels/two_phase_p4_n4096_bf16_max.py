@@ -1,7 +1,7 @@
 """Two-phase all-reduce: maximum of 4096 BF16 elements over 4 ranks.
 
-Reduce-scatter, then all-gather. Rank r owns chunk r: it compares everybody's chunk r,
-then everybody reads it back.
+Reduce-scatter, then all-gather. Rank r owns chunk r: it takes the maximum of
+everybody's chunk r, then everybody reads it back.
 
     rank 0   stage | A | max c0 from 1 2 3 | B | c0 c1 c2 c3
     rank 1   stage | A | max c1 from 2 3 0 | B | c1 c2 c3 c0
@@ -16,7 +16,7 @@ Cost per rank
     windows          16384 B   data, result
     on-chip buffer   14336 B   of 188416 B
 
-Every rank gets the same bits: chunk r is compared by rank r alone, in the order
+Every rank gets the same bits: chunk r is reduced by rank r alone, in the order
 r, r+1, ..., wrapping around, in FP32 and rounded once.
 
 Run it where pypto is installed:
@@ -79,7 +79,8 @@ class AllReduce:
                 signal, offsets=[ROW_STAGED, peer], expected=1, cmp=pld.WaitCmp.Ge
             )
 
-        # Reduce-scatter: take the maximum with every peer's copy of the chunk that this rank owns.
+        # Reduce-scatter: take the maximum with every peer's copy of the chunk that this
+        # rank owns.
         own = pl.load(data, [0, my_chunk], [1, CHUNK])
         acc = pl.cast(own, pl.FP32)
         for step in pl.range(1, NUM_RANKS):

@@ -14,7 +14,7 @@ C: all chunks are gathered, so the next call may stage its inputs (signal row 2)
 Cost per rank
     remote reads     24576 B   1.000 x the bound 2(P-1)/P, 0.500 x mesh
     barrier rounds       3     18 notifies, 9 waits
-    windows          16384 B   data
+    windows          16384 B   data, in place of two: 16384 B saved
     on-chip buffer   20480 B   of 188416 B
 
 Every rank gets the same bits: chunk r is summed by rank r alone, in the order
@@ -40,8 +40,7 @@ NUM_RANKS = 4
 SIZE = 4096
 CHUNK = 1024
 
-# One signal row for each barrier round: slots only ever count up, so a row that
-# has let one barrier pass would let the next one pass at once.
+# One signal row for each barrier round: no notify counts for another one.
 ROW_STAGED = 0
 ROW_REDUCED = 1
 ROW_GATHERED = 2
@@ -132,7 +131,7 @@ class AllReduce:
                 signal, offsets=[ROW_GATHERED, peer], expected=1, cmp=pld.WaitCmp.Ge
             )
 
-        # Reset: give back what this call has raised, so that the next one starts from zero.
+        # Reset: lower what this call has raised, so that the next one starts from zero.
         for step in pl.range(1, NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS
             for row in pl.range(NUM_ROWS):

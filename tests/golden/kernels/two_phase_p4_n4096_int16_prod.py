@@ -79,7 +79,8 @@ class AllReduce:
                 signal, offsets=[ROW_STAGED, peer], expected=1, cmp=pld.WaitCmp.Ge
             )
 
-        # Reduce-scatter: multiply by every peer's copy of the chunk that this rank owns.
+        # Reduce-scatter: multiply by every peer's copy of the chunk that this rank
+        # owns.
         acc = pl.load(data, [0, my_chunk], [1, CHUNK])
         for step in pl.range(1, NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS
@@ -170,7 +171,7 @@ def main() -> int:
 
     import torch
 
-    x = torch.randint(-8, 9, (NUM_RANKS, 1, SIZE)).to(torch.int16)
+    x = (2 * torch.randint(-4, 4, (NUM_RANKS, 1, SIZE)) + 1).to(torch.int16)
     y = torch.zeros_like(x)
     compiled(x, y)
     torch.testing.assert_close(

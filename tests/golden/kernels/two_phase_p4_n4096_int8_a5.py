@@ -1,7 +1,7 @@
 """Two-phase all-reduce: minimum of 4096 INT8 elements over 4 ranks.
 
-Reduce-scatter, then all-gather. Rank r owns chunk r: it compares everybody's chunk r,
-then everybody reads it back.
+Reduce-scatter, then all-gather. Rank r owns chunk r: it takes the minimum of
+everybody's chunk r, then everybody reads it back.
 
     rank 0   stage | A | min c0 from 1 2 3 | B | c0 c1 c2 c3
     rank 1   stage | A | min c1 from 2 3 0 | B | c1 c2 c3 c0
@@ -16,7 +16,7 @@ Cost per rank
     windows           8192 B   data, result
     on-chip buffer    5120 B   of 245760 B
 
-Every rank gets the same bits: chunk r is compared by rank r alone, in the order
+Every rank gets the same bits: chunk r is reduced by rank r alone, in the order
 r, r+1, ..., wrapping around.
 
 Run it where pypto is installed:
@@ -79,7 +79,8 @@ class AllReduce:
                 signal, offsets=[ROW_STAGED, peer], expected=1, cmp=pld.WaitCmp.Ge
             )
 
-        # Reduce-scatter: take the minimum with every peer's copy of the chunk that this rank owns.
+        # Reduce-scatter: take the minimum with every peer's copy of the chunk that this
+        # rank owns.
         acc = pl.load(data, [0, my_chunk], [1, CHUNK])
         for step in pl.range(1, NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS
@@ -170,7 +171,7 @@ def main() -> int:
 
     import torch
 
-    x = torch.randint(-8, 9, (NUM_RANKS, 1, SIZE)).to(torch.int8)
+    x = torch.randint(-100, 101, (NUM_RANKS, 1, SIZE)).to(torch.int8)
     y = torch.zeros_like(x)
     compiled(x, y)
     torch.testing.assert_close(

@@ -3,10 +3,10 @@
 Pushed: everybody writes chunk r into its slot on rank r, which adds its slots
 and writes the result into everybody's result window.
 
-    rank 0   x to slot 0 of 0 1 2 3 | A | +slots 0 1 2 3 | c0 to 1 2 3 | B | out
-    rank 1   x to slot 1 of 1 2 3 0 | A | +slots 1 2 3 0 | c1 to 2 3 0 | B | out
-    rank 2   x to slot 2 of 2 3 0 1 | A | +slots 2 3 0 1 | c2 to 3 0 1 | B | out
-    rank 3   x to slot 3 of 3 0 1 2 | A | +slots 3 0 1 2 | c3 to 0 1 2 | B | out
+    rank 0   c0 c1 c2 c3 to owners' slot 0 | A | +slots 0 1 2 3 | c0 to 1 2 3 | B | out
+    rank 1   c1 c2 c3 c0 to owners' slot 1 | A | +slots 1 2 3 0 | c1 to 2 3 0 | B | out
+    rank 2   c2 c3 c0 c1 to owners' slot 2 | A | +slots 2 3 0 1 | c2 to 3 0 1 | B | out
+    rank 3   c3 c0 c1 c2 to owners' slot 3 | A | +slots 3 0 1 2 | c3 to 0 1 2 | B | out
 
 A: all slots are filled (signal row 0). B: all results are there (signal row 1).
 

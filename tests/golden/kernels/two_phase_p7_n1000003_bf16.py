@@ -16,10 +16,11 @@ A: all inputs are staged (signal row 0). B: all chunks are reduced (signal row 1
 Chunks are whole 32-byte blocks: 6 of 142864 elements, one of 142819.
 
 Cost per rank
-    remote reads   3428736 B   1.000 x the bound 2(P-1)/P, 0.286 x mesh
-    barrier rounds       2     12 notifies, 12 waits
-    windows        4000192 B   data, result
-    on-chip buffer  163840 B   of 188416 B
+    remote reads    3428736 B   1.000 x the bound 2(P-1)/P, 0.286 x mesh
+    all ranks      24001152 B   the above is each rank's share
+    barrier rounds        2     12 notifies, 12 waits
+    windows         4000192 B   data, result
+    on-chip buffer   163840 B   of 188416 B
 
 Every rank gets the same bits: chunk r is summed by rank r alone, in the order
 r, r+1, ..., wrapping around, in FP32 and rounded once.

@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 
 from allreduce_gen.checks import Collective, check_trace, recognise
+from allreduce_gen.checks.exactness import holds
 from allreduce_gen.ir.calls import join_calls
 from allreduce_gen.ir.events import TileOp
 from allreduce_gen.spec import DType
@@ -197,6 +198,111 @@ def test_one_contribution_scaled(programs, kinds) -> None:
     )
     finding = _only(check_trace(trace), kinds, "AR410")
     assert "elements scaled differently" in finding.message
+
+
+def _by_two(programs, odd, *, num_ranks: int = 4):
+    """Chunks of 16: `odd` says of (rank, owner) which are a maximum, the rest a sum."""
+
+    def script(me, parts) -> None:
+        for owner in range(num_ranks):
+            chunks = [me.get(peer, "data", owner * 16, 16) for peer in range(num_ranks)]
+            op = TileOp.MAX if odd(me.rank, owner) else TileOp.ADD
+            me.at(40).store(_sum(me, chunks, op), "y", owner * 16)
+
+    return _all_reduce(programs, script, num_ranks)
+
+
+@pytest.mark.parametrize(
+    ("odd", "message"),
+    [
+        (
+            lambda rank, owner: owner == 1,
+            "maximum in y[16:32] of ranks 0, 1, 2 and 3, but sum in y[0:16] of ranks "
+            "0, 1, 2 and 3 and y[32:64] of ranks 0, 1, 2 and 3",
+        ),
+        (
+            lambda rank, owner: rank == 2,
+            "maximum in y[0:64] of rank 2, but sum in y[0:64] of ranks 0, 1 and 3",
+        ),
+        (
+            lambda rank, owner: rank != owner,
+            "sum in y[0:16] of rank 0, y[16:32] of rank 1 and 2 more parts, but "
+            "maximum in y[16:64] of rank 0, y[0:16] of rank 1 and 4 more parts",
+        ),
+    ],
+)
+def test_parts_by_different_operators(programs, kinds, odd, message) -> None:
+    finding = _only(check_trace(_by_two(programs, odd)), kinds, "AR410")
+    assert finding.message == f"y is made by two operators: {message}"
+    assert finding.location.line == 40
+
+
+def test_one_rank_forgets_the_mean(programs, kinds) -> None:
+    def script(me, parts) -> None:
+        total = _sum(me, parts)
+        me.at(40).store(total if me.rank == 3 else me.scale(total, 0.25), "y", 0)
+
+    finding = _only(check_trace(_all_reduce(programs, script)), kinds, "AR410")
+    assert finding.message == (
+        "y is made by two operators: sum in y[0:64] of rank 3, but sum scaled by 0.25 "
+        "in y[0:64] of ranks 0, 1 and 2"
+    )
+
+
+def test_each_call_has_an_operator_of_its_own(programs) -> None:
+    def call(number: int):
+        def script(me) -> None:
+            row = 2 * number
+            programs.stage_in(me, 32)
+            me.barrier(row, line=20)
+            parts = [me.at(30).get(peer, "data", 0, 32) for peer in range(2)]
+            op = TileOp.ADD if number == 1 else TileOp.MAX
+            me.at(40).store(_sum(me, parts, op), "y", 0)
+            me.barrier(row + 1, line=50)
+
+        return programs.write(2, 32, script)
+
+    assert check_trace(join_calls([call(1), call(2)])) == ()
+
+
+def test_a_mean_of_one_contribution_is_none(programs, kinds) -> None:
+    """Added to zeros: a sum by its looks, of one rank's elements only."""
+
+    def script(me, parts) -> None:
+        alone = me.combine(me.fill(SIZE, 0.0), parts[2])
+        me.at(40).store(me.scale(alone, 0.25), "y", 0)
+
+    trace = _all_reduce(programs, script)
+    findings = check_trace(trace, collective=Collective.BROADCAST)
+    assert "elements scaled by 0.25" in _only(findings, kinds, "AR410").message
+
+
+def test_reals_rounded_on_their_way_are_a_warning(programs, kinds) -> None:
+    def script(me, parts) -> None:
+        short = [me.cast(part, DType.FP16) for part in parts]
+        wide = [me.cast(part, DType.FP32) for part in short]
+        me.at(40).store(_sum(me, wide), "y", 0)
+
+    finding = _only(check_trace(_all_reduce(programs, script)), kinds, "(AR410)")
+    assert finding.message == (
+        "y[0:64] of rank 0 holds fp32 elements rounded to fp16 on their way"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "exact"),
+    [
+        (DType.INT8, "FP32 FP16 BF16 INT8 INT16 INT32 INT64"),
+        (DType.UINT8, "FP32 FP16 BF16 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64"),
+        (DType.INT16, "FP32 INT16 INT32 INT64"),
+        (DType.INT32, "INT32 INT64"),
+        (DType.FP16, "FP32 FP16"),
+        (DType.BF16, "FP32 BF16"),
+        (DType.FP32, "FP32"),
+    ],
+)
+def test_which_types_hold_which(source, exact: str) -> None:
+    assert {one.name for one in DType if holds(one, source)} == set(exact.split())
 
 
 def test_the_sum_of_an_earlier_call(programs, kinds) -> None:

@@ -9,6 +9,7 @@ from allreduce_gen.spec import DType
 def test_two_ranks_that_write_the_same_bytes(programs, kinds) -> None:
     def script(me) -> None:
         me.at(10).put(me.load("x", 0, 8), 0, "data", 0)
+        me.store(me.load("x", 0, 8), "y", 0)
 
     findings = check_trace(programs.write(3, 8, script), collective=None)
     assert kinds(findings) == ["AR403"]
@@ -21,6 +22,7 @@ def test_two_ranks_that_write_the_same_bytes(programs, kinds) -> None:
 def test_writes_side_by_side_do_not_race(programs) -> None:
     def script(me) -> None:
         me.at(10).put(me.load("x", 0, 8), 0, "data", 8 * me.rank)
+        me.store(me.load("x", 0, 8), "y", 0)
 
     trace = programs.write(3, 8, script, windows={"data": (1, 24)})
     assert check_trace(trace, collective=None) == ()

@@ -7,9 +7,13 @@ from dataclasses import replace
 import pytest
 
 from allreduce_gen.checks import check_resources
+from allreduce_gen.checks.instructions import check_instructions
+from allreduce_gen.ir.events import Cast, Repeat, Tile
 from allreduce_gen.ir.expand import expand
+from allreduce_gen.ir.trace import Agent, AgentTrace
 from allreduce_gen.planner import make_plan
 from allreduce_gen.spec import Accumulate, AllReduceSpec, DType
+from allreduce_gen.targets import PLATFORMS
 
 
 def _copy(length: int):
@@ -84,3 +88,28 @@ def test_arithmetic_that_the_platform_lacks(kinds, platform, dtype, codes) -> No
     )
     trace = replace(expand(make_plan(spec)), platform=platform)
     assert kinds(check_resources(trace)) == codes
+
+
+@pytest.mark.parametrize(
+    ("platform", "source", "dtype", "instead"),
+    [
+        ("a2a3", DType.INT16, DType.INT32, "fp32, fp16, bf16, and that to int32"),
+        ("a5", DType.INT16, DType.INT32, None),
+        ("a2a3", DType.INT16, DType.FP32, None),
+        ("a2a3", DType.UINT16, DType.FP32, "keep the data in uint16"),
+        ("a5", DType.FP16, DType.UINT16, None),
+    ],
+)
+def test_casts_that_the_platform_lacks(platform, source, dtype, instead) -> None:
+    agent = Agent(rank=0)
+    tiles = [
+        Tile(id=index, shape=(1, 64), valid=(1, 64), dtype=one)
+        for index, one in enumerate((source, dtype))
+    ]
+    cast = Cast(source=tiles[0], tile=tiles[1], mode="round")
+    repeat = Repeat(count=2, body=(cast,))
+    trace = AgentTrace(agent=agent, events=(repeat,))
+    found = list(check_instructions(PLATFORMS[platform], trace))
+    assert [one.code.id for one in found] == ([] if instead is None else ["AR104"])
+    if instead is not None:
+        assert instead in (found[0].help or "")

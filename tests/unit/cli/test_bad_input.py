@@ -50,7 +50,38 @@ def refuse(
         ("--ranks 4 --shape 4y4", 2, "AR107", "'--shape': '4y4'"),
         ("--ranks 4 --shape 4x4 --size 17", 1, "AR102", "16 elements, not 17"),
         ("--ranks 4 --size 64 --op xor", 2, "AR107", "'--op': 'xor'"),
-        ("--ranks 4 --size 64 --dtype fp64", 2, "AR107", "'--dtype': 'fp64'"),
+        (
+            "--ranks 4 --size 64 --dtype fp64",
+            2,
+            "AR107",
+            "'--dtype': 'fp64' is not one of fp32, fp16, bf16, int32, int16: a2a3sim "
+            "has no other",
+        ),
+        (
+            "--dtype bool --ranks 4 --size 64 --platform a5",
+            2,
+            "AR107",
+            "'bool' is not one of fp32, fp16, bf16, int32, int16, int8, uint8, uint16, "
+            "uint32, int64, uint64: a5 has no other",
+        ),
+        (
+            "--ranks 4 --size 64 --accumulate native",
+            1,
+            "AR107",
+            "leave out --accumulate native",
+        ),
+        (
+            "--ranks 4 --size 64 --certificate -",
+            2,
+            "AR107",
+            "--certificate needs a file",
+        ),
+        (
+            "--ranks 4 --size 64 -o kernel.py --certificate ./kernel.py",
+            2,
+            "AR107",
+            "-o and --certificate both name kernel.py",
+        ),
         ("--ranks 4 --size 64 --algorithm best", 2, "AR107", "'best'"),
         ("--ranks 4 --size 64 --platform a9", 2, "AR107", "'--platform': 'a9'"),
         ("--ranks 4 --size 64 --frobnicate", 2, "AR107", "--frobnicate"),
@@ -90,10 +121,8 @@ def test_a_size_that_divides_but_does_not_align(
 ) -> None:
     path = tmp_path / "kernel.py"
     args = f"--ranks 3 --size 4098 --strict-divisible -o {path}".split()
-    assert run_cli(args) == 1
-    err = capsys.readouterr().err
-    assert set(re.findall(r"^error\[(AR\d+)\]", err, re.MULTILINE)) == {"AR502"}
-    assert "rows of 5464 bytes" in err
+    err = refuse(capsys, args, 1, "AR103")
+    assert "a chunk of 1366 is 5464 bytes, needs a multiple of 32" in err
     assert not path.exists()
 
 
@@ -104,6 +133,30 @@ def test_output_into_a_missing_folder(
     args = ["--ranks", "4", "--size", "64", "-o", str(path)]
     assert str(path) in refuse(capsys, args, 1, "AR604")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("kernel", "certificate", "flag"),
+    [
+        ("missing/kernel.py", "certificate.json", "-o"),
+        ("kernel.py", "missing/certificate.json", "--certificate"),
+        ("kernel.py", "folder", "--certificate"),
+        ("-", "missing/certificate.json", "--certificate"),
+    ],
+)
+def test_kernel_and_certificate_are_written_both_or_not_at_all(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kernel: str,
+    certificate: str,
+    flag: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    args = ["--ranks", "4", "--size", "64", "-o", kernel, "--certificate", certificate]
+    assert f"give {flag} a file" in refuse(capsys, args, 1, "AR604")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "folder"]
 
 
 def test_output_onto_a_file_with_no_write_bit(

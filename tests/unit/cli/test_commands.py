@@ -218,3 +218,38 @@ def test_the_certificate_has_one_hash_a_range(tmp_path: Path) -> None:
     assert ranges[1]["expression"] == (
         "bf16((((fp32(x1) + fp32(x2)) + fp32(x0)) * 0.3333333333333333))"
     )
+
+
+def test_check_only_compares_the_certificate_too(capsys, tmp_path: Path) -> None:
+    kernel, certificate = tmp_path / "kernel.py", tmp_path / "certificate.json"
+    args = [*SPEC, "-o", str(kernel), "--certificate", str(certificate)]
+    assert run_cli(args) == 0
+    assert run_cli([*args, "--check-only"]) == 0
+    certificate.write_text(certificate.read_text().replace('"start": 0', '"start": 1'))
+    capsys.readouterr()
+    assert run_cli([*args, "--check-only"]) == 1
+    assert '-      "start": 1,\n+      "start": 0,\n' in capsys.readouterr().out
+
+
+def test_in_place_says_what_it_saves(capsys) -> None:
+    assert run_cli(["plan", *SPEC, "--in-place"]) == 0
+    assert "saved_window_bytes  256\n" in capsys.readouterr().out
+    assert run_cli(["plan", *SPEC, "--in-place", "--format", "json"]) == 0
+    cost = json.loads(capsys.readouterr().out)["cost"]
+    assert (cost["window_bytes"], cost["saved_window_bytes"]) == (256, 256)
+    assert run_cli(["plan", *SPEC, "--format", "json"]) == 0
+    cost = json.loads(capsys.readouterr().out)["cost"]
+    assert (cost["window_bytes"], cost["saved_window_bytes"]) == (512, 0)
+
+
+def test_a_plan_without_windows_says_so(capsys) -> None:
+    assert run_cli(["plan", "--ranks", "1", "--size", "1", "--reuse", "epoch"]) == 0
+    out = capsys.readouterr().out
+    assert "sum of 1 fp32 element over 1 rank, for a2a3sim\nwindows: none\n" in out
+
+
+def test_help_offers_what_some_platform_has(capsys) -> None:
+    assert run_cli(["emit", "--help"]) == 0
+    offered = capsys.readouterr().out.split("--dtype [")[1].split("]")[0]
+    assert offered.split("|")[:5] == ["fp32", "fp16", "bf16", "int32", "int16"]
+    assert "bool" not in offered

@@ -121,6 +121,7 @@ def test_a_finding_as_data() -> None:
         "line": 74,
         "step": None,
         "rank": 1,
+        "block": None,
         "event": 14,
         "kind": "wait",
     }

@@ -102,10 +102,11 @@ def errors(trace: Trace) -> list[Diagnostic]:
     ("text", "expected"),
     [
         (lambda ranks: all_reduce("op=pld.ReduceOp.Sum", ranks=ranks), "all_reduce"),
+        (lambda ranks: all_reduce(ranks=ranks), "all_reduce"),
         (
             lambda ranks: kernel(
                 ROWS_IN,
-                "data = pld.tensor.reduce_scatter(data, signal, op=pld.ReduceOp.Sum)",
+                "data = pld.tensor.reduce_scatter(data, signal)",
                 OWN_ROW_OUT,
                 ranks=ranks,
                 rows="NR",
@@ -252,7 +253,7 @@ def host(call: str, signal: str = "NR", ranks: int = 4, size: int = 64) -> str:
     [
         ("op=pld.ReduceOp.Sum", "NR"),
         ("op=pld.ReduceOp.Min, core_num=2", "NR, 2"),
-        ("op=pld.ReduceOp.Sum, mode='ring'", "2 * (NR - 1) + 1, NR"),
+        ("mode='ring'", "2 * (NR - 1) + 1, NR"),
     ],
 )
 def test_host_all_reduce(load, arguments: str, signal: str, ranks: int) -> None:

@@ -185,7 +185,18 @@ for r in pl.range(pld.world_size()):
         (
             "data = pld.window(data_buf, [1, SIZE], dtype=pl.FP32)\n"
             "n = pld.world_size()\nself.per_rank(x[0], data, 0, device=n - 1)",
-            "neither a constant nor a loop variable",
+            "neither a constant integer nor a loop variable",
+        ),
+        (
+            "data = pld.window(data_buf, [1, SIZE], dtype=pl.FP32)\n"
+            "self.per_rank(x[0], data, 0, device=1.0)",
+            "neither a constant integer nor a loop variable",
+        ),
+        (
+            "ranks, other = 3, 1\n"
+            "data = pld.window(data_buf, [1, SIZE], dtype=pl.FP32)\n"
+            "self.per_rank(x[0], data, 0, device=0)",
+            "assigns a list or tuple",
         ),
         (
             "data = pld.window(data_buf, [1, SIZE], dtype=pl.FP32)\n"
@@ -254,9 +265,17 @@ def test_buffer_that_no_kernel_gets(load) -> None:
 
 
 def test_declared_result_without_a_return(load) -> None:
-    program = load(COPY.replace("        return data\n", ""))
-    trace = trace_program(program, scalars={"shift": 0}).trace
-    assert [len(one.events) for one in trace.agents] == [2, 2, 2]
+    found = refused(load, COPY.replace("        return data\n", ""))
+    assert "kernel declares a result, and no return" in found.message
+
+
+def test_an_orchestration_takes_tensors_apart(load) -> None:
+    text = COPY.replace(
+        "        self.kernel(source, data, at)",
+        "        first, other = source, source\n        self.kernel(other, data, at)",
+    )
+    trace = trace_program(load(text), scalars={"shift": 8}).trace
+    assert trace.agents[1].events[0].region.view.buffer.name == "x"
 
 
 def test_callee_behind_its_caller(load) -> None:

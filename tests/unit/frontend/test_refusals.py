@@ -19,12 +19,17 @@ STATEMENTS = [
     ("if me:\n    pass", "wanted a comparison", "me != 0"),
     ("y[0] = 1", "something else than one name", "pl.store"),
     ("a, me = (1, a)", "not defined", "bind it"),
-    ("a, b = me, nranks\na, b = b, a", "reads a name that it binds", "one assign"),
+    ("a, b = 0, 1", "assigns a list or tuple", "one assignment for each value"),
+    ("a, b = me, me + 1", "assigns a list or tuple", "one assignment for each value"),
+    ("pair = (me, nranks)", "assigns a list or tuple", "one assignment"),
+    ("offsets = OFFSETS", "assigns a list or tuple", "one assignment"),
     ("value = True", "no such variables", "comparison"),
     ("if me == 0:\n    return me\nreturn y", "an earlier one", "one type"),
     ("pl.load(x, [0, 0], [1, 16])", "nobody uses", "bind it"),
     ("z = x\nif me == 0:\n    z = y", "memory of y on one path and of x", "both"),
     ("for i in pl.pipeline(4):\n    pass", "without `stage=`", "stages"),
+    ("for i in pl.pipeline(4, stage=1.5):\n    pass", "constant integer", "stages"),
+    ("t = pl.load(x, [0, 0], [1, 16])\nu = pl.cast(t, pl.FP32)", "already", "as it is"),
 ]
 EXPRESSIONS = [
     ("0 <= me < 2", "chained comparison", "and"),

@@ -3,7 +3,7 @@
 import pytest
 
 from allreduce_gen.planner import check_spec
-from allreduce_gen.spec import AllReduceSpec, DType
+from allreduce_gen.spec import Accumulate, AllReduceSpec, DType
 
 
 def findings(**fields: object) -> list[tuple[str, str, str]]:
@@ -23,9 +23,37 @@ def test_a_good_spec_has_no_finding() -> None:
         ({"size": 0}, "AR102", "0 elements; each rank contributes at least 1"),
         ({"size": -4}, "AR102", "-4 elements; each rank contributes at least 1"),
         (
+            {"size": 2**40 + 1},
+            "AR102",
+            "1099511627777 elements; plans are made for up to 1099511627776 (1024G)",
+        ),
+        (
             {"num_ranks": 65, "size": 65 * 8},
             "AR106",
             "65 ranks; a communication context holds 64",
+        ),
+        (
+            {"size": 16, "strict_divisible": True},
+            "AR103",
+            "16 elements over 4 ranks: a chunk of 4 is 16 bytes, needs a multiple of "
+            "32",
+        ),
+        (
+            {"size": 17, "strict_divisible": True},
+            "AR103",
+            "17 elements do not divide among 4 ranks: 1 left over",
+        ),
+        (
+            {"accumulate": Accumulate.NATIVE},
+            "AR107",
+            "fp32 is combined in its own type as it is; --accumulate native means "
+            "nothing",
+        ),
+        (
+            {"accumulate": Accumulate.NATIVE, "dtype": DType.INT32, "num_ranks": 1},
+            "AR107",
+            "int32 is combined in its own type as it is; --accumulate native means "
+            "nothing",
         ),
         ({"dtype": DType.INT64}, "AR104", "a2a3sim cannot sum int64"),
         ({"platform": "a1"}, "AR107", "unknown platform 'a1'"),
