@@ -161,13 +161,6 @@ class AllReduceSpec:
         return self.size * self.dtype.nbytes
 
     @property
-    def accumulator(self) -> DType:
-        """The type in which elements are combined."""
-        narrow = self.dtype in (DType.FP16, DType.BF16)
-        wide = narrow and self.accumulate is Accumulate.WIDE
-        return DType.FP32 if wide else self.dtype
-
-    @property
     def name(self) -> str:
         """The kernel's name: `two_phase_p4_n4096_fp32`, and what is not the default."""
         default = AllReduceSpec(num_ranks=self.num_ranks, size=self.size)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .spec import DType, ReduceOp
+from .spec import Accumulate, AllReduceSpec, DType, ReduceOp
 
 ALIGNMENT_BYTES = 32
 """A tile's row, and what a window starts on, is a multiple of this."""
@@ -125,3 +125,16 @@ PLATFORMS: dict[str, Target] = {
 def aligned_elems(dtype: DType) -> int:
     """The fewest elements of `dtype` that fill whole 32-byte blocks."""
     return ALIGNMENT_BYTES // dtype.nbytes
+
+
+def accumulator(spec: AllReduceSpec) -> DType:
+    """The type in which elements are combined: 16-bit floats go through FP32.
+
+    They keep their own where `spec` asks for it, and for maxima and minima, which never
+    round, where the platform has those.
+    """
+    target = PLATFORMS[spec.platform]
+    picks = spec.op in (ReduceOp.MAX, ReduceOp.MIN)
+    keeps = picks and target.combines(spec.op, spec.dtype)
+    wide = spec.dtype in target.casts and spec.accumulate is Accumulate.WIDE
+    return DType.FP32 if wide and not keeps else spec.dtype

@@ -61,7 +61,9 @@ def compare_judges(trace: Trace) -> None:
         races, theirs = _race_lines(verdict, trace), _checked_lines(analysis)
         assert races <= theirs
         assert races == theirs or codes.AR306 in found
-    explored = check_and_explore(trace).findings
+    explored = [  # nobody writes y, and the second judge does not care
+        one for one in check_and_explore(trace).findings if one.code is not codes.AR405
+    ]
     assert any(one.is_error for one in explored) == (not verdict.is_sound)
     shown = [one for one in explored if one.code in RACES][:MOST_FINDINGS]
     if codes.AR306 not in found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from allreduce_gen.spec import AllReduceSpec, Transfer
+from allreduce_gen.targets import accumulator
 
 from .model import CostModel
 
@@ -26,7 +27,7 @@ class Problem:
     @property
     def partial_bytes(self) -> float:
         """The same vector in the type that it is combined in."""
-        return self.moved_bytes * self.spec.accumulator.nbytes / self.spec.dtype.nbytes
+        return self.moved_bytes * accumulator(self.spec).nbytes / self.spec.dtype.nbytes
 
     @property
     def pushes(self) -> bool:

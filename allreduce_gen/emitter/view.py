@@ -11,6 +11,7 @@ from allreduce_gen.ir.cost import Cost
 from allreduce_gen.ir.plan import Plan, SignalRow, Window
 from allreduce_gen.ir.steps import Block, Phase, Step
 from allreduce_gen.spec import Form, Order, Reuse, Transfer
+from allreduce_gen.targets import accumulator
 
 from .commands import show_command, show_run
 from .drawing import MAX_DRAWN_RANKS, Drawing
@@ -85,8 +86,8 @@ class KernelView(Drawing):
         """How results are scaled and 16-bit floats combined, after a comma, if so."""
         last = ["scaled by 1/P"] if self.is_scaled else []
         wide = ""
-        if self.spec.accumulator is not self.spec.dtype:
-            wide = f", in {self.spec.accumulator.name}"
+        if accumulator(self.spec) is not self.spec.dtype:
+            wide = f", in {accumulator(self.spec).name}"
             last.append("rounded once")
         then = ", then " if self.is_scaled else " and "
         return f"{wide}{then}{' and '.join(last)}" if last else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from allreduce_gen.spec import AllReduceSpec, DType, ReduceOp
+from allreduce_gen.targets import accumulator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,7 @@ def torch_check(spec: AllReduceSpec, dims: tuple[str, ...]) -> TorchCheck:
 
 def _is_native(spec: AllReduceSpec) -> bool:
     """Whether 16-bit floats are rounded after every operation."""
-    return spec.accumulator in _INTEGERS
+    return accumulator(spec) in _INTEGERS
 
 
 def _tolerance(spec: AllReduceSpec) -> str:
@@ -121,7 +122,7 @@ def _tolerance(spec: AllReduceSpec) -> str:
     exact_sum = _is_native(spec) and spec.op is ReduceOp.SUM
     if not spec.dtype.is_float or spec.op in _EXACT or exact_sum:
         return "0"
-    order = 4 * _ROUNDOFF[spec.accumulator]
+    order = 4 * _ROUNDOFF[accumulator(spec)]
     if not _is_native(spec):
         order *= spec.num_ranks**1.5
     return f"{max(_TOLERANCES[spec.dtype], order):.0e}".replace("e-0", "e-")

@@ -18,6 +18,7 @@ from allreduce_gen.ir.expr import MY_RANK, NUM_RANKS, Const, Expr, Name
 from allreduce_gen.ir.plan import Plan
 from allreduce_gen.ir.steps import Binding, Block, Phase, Step
 from allreduce_gen.spec import AllReduceSpec, Reuse
+from allreduce_gen.targets import accumulator
 
 from .assembling import assemble
 from .grids import Grid, lay_grid
@@ -46,7 +47,7 @@ def plan_bidirectional_ring(spec: AllReduceSpec) -> Plan:
         spec,
         steps,
         rows=rows,
-        windows=(grid.window("data", spec.accumulator),),
+        windows=(grid.window("data", accumulator(spec)),),
         constants=grid.constants,
         bindings=NEIGHBOURS,
     )

@@ -21,6 +21,7 @@ from allreduce_gen.ir.expr import MY_RANK, ONE, Const, Expr, Name
 from allreduce_gen.ir.plan import Plan
 from allreduce_gen.ir.steps import Binding, Block, Move, OnePeer, Phase, Place, Step
 from allreduce_gen.spec import AllReduceSpec
+from allreduce_gen.targets import accumulator
 
 from .assembling import assemble
 from .barriers import exit_rows, make_exit
@@ -52,7 +53,7 @@ def plan_halving_doubling(spec: AllReduceSpec) -> Plan:
         spec,
         steps,
         rows=rows,
-        windows=(grid.window("data", spec.accumulator),),
+        windows=(grid.window("data", accumulator(spec)),),
         constants=(
             *grid.constants,
             *fold.constants,

@@ -28,6 +28,7 @@ from allreduce_gen.ir.expr import MY_RANK, Expr, Name
 from allreduce_gen.ir.plan import Plan
 from allreduce_gen.ir.steps import Binding, Block, Move, PeerLoop, Phase, Place, Step
 from allreduce_gen.spec import AllReduceSpec
+from allreduce_gen.targets import accumulator
 
 from .assembling import assemble
 from .barriers import Barrier, exit_rows, make_barrier, make_exit
@@ -84,7 +85,7 @@ def plan_hierarchical(spec: AllReduceSpec) -> Plan:
         spec,
         steps,
         rows=rows,
-        windows=(grid.window("data", spec.accumulator),),
+        windows=(grid.window("data", accumulator(spec)),),
         constants=(
             Constant(name="GROUPS", value=groups),
             Constant(name="MEMBERS", value=members, meaning="ranks in each group"),

@@ -22,6 +22,7 @@ from allreduce_gen.ir.expr import MY_RANK, NUM_RANKS, ZERO
 from allreduce_gen.ir.plan import Plan
 from allreduce_gen.ir.steps import INPUT, OUTPUT, Move, Peers, Phase, Place, Reduce
 from allreduce_gen.spec import AllReduceSpec, Reuse, Transfer
+from allreduce_gen.targets import accumulator
 
 from .assembling import assemble
 from .barriers import clear_slots, make_barrier
@@ -114,6 +115,6 @@ def _combine(
         peers=ranks,
         op=spec.op,
         dtype=spec.dtype,
-        accumulator=spec.accumulator,
+        accumulator=accumulator(spec),
         scale=scale_of(spec),
     )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from allreduce_gen.diagnostics import Diagnostic, codes, diagnose
 from allreduce_gen.spec import (
     Accumulate,
     Algorithm,
     AllReduceSpec,
-    DType,
     Order,
     Transfer,
 )
+from allreduce_gen.targets import accumulator
 
 PUSHED = (Algorithm.TWO_PHASE, Algorithm.MESH)
 """Algorithms that are also sound when the writer moves the data."""
@@ -34,11 +35,11 @@ def check_options(spec: AllReduceSpec) -> Iterator[Diagnostic]:
 
 
 def _check_accumulate(spec: AllReduceSpec) -> Iterator[Diagnostic]:
-    narrow = spec.dtype in (DType.FP16, DType.BF16)
-    if spec.accumulate is Accumulate.NATIVE and not narrow:
+    wide = replace(spec, accumulate=Accumulate.WIDE)
+    if spec.accumulate is Accumulate.NATIVE and accumulator(wide) is spec.dtype:
         yield diagnose(
             codes.AR107,
-            f"{spec.dtype.value} is combined in its own type as it is; "
+            f"{spec.op.value} of {spec.dtype.value} keeps to its type as it is; "
             "--accumulate native means nothing",
             help="leave out --accumulate native",
         )

@@ -22,6 +22,7 @@ from allreduce_gen.ir.expr import MY_RANK, ONE, ZERO, Expr, Name
 from allreduce_gen.ir.plan import Plan
 from allreduce_gen.ir.steps import Binding, Block, OnePeer, Phase, Place, Step
 from allreduce_gen.spec import AllReduceSpec
+from allreduce_gen.targets import accumulator
 
 from .assembling import assemble
 from .barriers import exit_rows, make_exit
@@ -57,7 +58,7 @@ def plan_recursive_doubling(spec: AllReduceSpec) -> Plan:
         spec,
         steps,
         rows=rows,
-        windows=(grid.window("data", spec.accumulator, Name("VECTORS")),),
+        windows=(grid.window("data", accumulator(spec), Name("VECTORS")),),
         constants=(
             *grid.constants,
             *fold.constants,

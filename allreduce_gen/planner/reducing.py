@@ -6,6 +6,7 @@ from allreduce_gen.ir.constants import Factor
 from allreduce_gen.ir.expr import Expr
 from allreduce_gen.ir.steps import Peers, Phase, Place, Reduce, Span
 from allreduce_gen.spec import AllReduceSpec, ReduceOp
+from allreduce_gen.targets import accumulator
 
 
 def scale_of(spec: AllReduceSpec) -> Factor | None:
@@ -44,6 +45,6 @@ def combine_partials(
         span=span,
         peers=peers,
         op=spec.op,
-        dtype=spec.accumulator,
-        accumulator=spec.accumulator,
+        dtype=accumulator(spec),
+        accumulator=accumulator(spec),
     )

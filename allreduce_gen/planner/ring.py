@@ -21,6 +21,7 @@ from allreduce_gen.ir.expr import MY_RANK, NUM_RANKS, Expr, Name
 from allreduce_gen.ir.plan import Plan
 from allreduce_gen.ir.steps import Binding, Block, Move, OnePeer, Phase, Place, Step
 from allreduce_gen.spec import AllReduceSpec, Reuse
+from allreduce_gen.targets import accumulator
 
 from .assembling import assemble
 from .grids import Grid, chunk_at, lay_grid
@@ -56,7 +57,7 @@ def plan_ring(spec: AllReduceSpec) -> Plan:
         spec,
         steps,
         rows=rows,
-        windows=(grid.window("data", spec.accumulator),),
+        windows=(grid.window("data", accumulator(spec)),),
         constants=grid.constants,
         bindings=NEIGHBOURS,
     )

@@ -14,6 +14,7 @@ from allreduce_gen.targets import (
     MAX_SIZE,
     PLATFORMS,
     Target,
+    accumulator,
     aligned_elems,
 )
 
@@ -131,7 +132,7 @@ def _check_arithmetic(spec: AllReduceSpec, target: Target) -> Iterator[Diagnosti
         yield diagnose(
             codes.AR105, refused, help=f"{spec.dtype.value} can be reduced by {ops}"
         )
-    elif not target.combines(spec.op, spec.accumulator):
+    elif not target.combines(spec.op, accumulator(spec)):
         yield diagnose(
             codes.AR104,
             f"{refused} in its own type",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from allreduce_gen.ir.expr import ZERO, Expr
 from allreduce_gen.ir.steps import INPUT, OUTPUT, Conversion, Move, Phase, Place
 from allreduce_gen.spec import AllReduceSpec, DType
+from allreduce_gen.targets import accumulator
 
 from .grids import Grid
 from .reducing import scale_of
@@ -19,7 +20,7 @@ def exchange_bytes(spec: AllReduceSpec) -> int:
 
     Staging needs no more: the element as it comes, and the same widened.
     """
-    return 2 * spec.accumulator.nbytes
+    return 2 * accumulator(spec).nbytes
 
 
 def stage_in(spec: AllReduceSpec, grid: Grid, window: str = "data") -> Move:
@@ -31,7 +32,7 @@ def stage_in(spec: AllReduceSpec, grid: Grid, window: str = "data") -> Move:
         target=Place(window=window, at=ZERO),
         span=grid.staging.span,
         tile_name="staged",
-        conversion=_conversion(spec.dtype, spec.accumulator),
+        conversion=_conversion(spec.dtype, accumulator(spec)),
     )
 
 
@@ -47,7 +48,7 @@ def stage_out(
         span=grid.staging.span,
         tile_name="total",
         scale=scale_of(spec),
-        conversion=_conversion(spec.accumulator, spec.dtype),
+        conversion=_conversion(accumulator(spec), spec.dtype),
     )
 
 

@@ -13,7 +13,7 @@ from allreduce_gen.ir.constants import Constant
 from allreduce_gen.ir.expr import ONE, ZERO, Expr, Name
 from allreduce_gen.ir.steps import Span
 from allreduce_gen.spec import AllReduceSpec
-from allreduce_gen.targets import PLATFORMS, aligned_elems
+from allreduce_gen.targets import PLATFORMS, accumulator, aligned_elems
 
 
 def reduce_bytes(spec: AllReduceSpec) -> int:
@@ -22,9 +22,9 @@ def reduce_bytes(spec: AllReduceSpec) -> int:
     In the elements' own type: the accumulator and one contribution. In a wider one: the
     contribution as it came, the same widened, and the accumulator.
     """
-    if spec.accumulator is spec.dtype:
+    if accumulator(spec) is spec.dtype:
         return 2 * spec.dtype.nbytes
-    return spec.dtype.nbytes + 2 * spec.accumulator.nbytes
+    return spec.dtype.nbytes + 2 * accumulator(spec).nbytes
 
 
 def choose_tile(spec: AllReduceSpec, live_bytes: int) -> Constant:

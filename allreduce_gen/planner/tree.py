@@ -19,6 +19,7 @@ from allreduce_gen.ir.expr import MY_RANK, NUM_RANKS, ONE, ZERO, Const, Expr, Na
 from allreduce_gen.ir.plan import Plan
 from allreduce_gen.ir.steps import Binding, Block, Move, OnePeer, Phase, Place, Step
 from allreduce_gen.spec import AllReduceSpec
+from allreduce_gen.targets import accumulator
 
 from .assembling import assemble
 from .barriers import exit_rows, make_exit
@@ -53,7 +54,7 @@ def plan_tree(spec: AllReduceSpec) -> Plan:
         spec,
         steps,
         rows=rows,
-        windows=(grid.window("data", spec.accumulator),),
+        windows=(grid.window("data", accumulator(spec)),),
         constants=(
             *grid.constants,
             Constant(name="ROUNDS", value=depth),

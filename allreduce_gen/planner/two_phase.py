@@ -22,6 +22,7 @@ from allreduce_gen.ir.expr import MY_RANK, ONE, ZERO, Name
 from allreduce_gen.ir.plan import Plan, Window
 from allreduce_gen.ir.steps import Binding, Move, Phase, Place, Reduce
 from allreduce_gen.spec import AllReduceSpec, Order, Reuse, Transfer
+from allreduce_gen.targets import accumulator
 
 from .assembling import assemble
 from .barriers import clear_slots, make_barrier
@@ -119,7 +120,7 @@ def _reduce_scatter(
         peers=peers,
         op=spec.op,
         dtype=spec.dtype,
-        accumulator=spec.accumulator,
+        accumulator=accumulator(spec),
         scale=scale_of(spec),
     )
 

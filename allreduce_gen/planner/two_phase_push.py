@@ -26,6 +26,7 @@ from allreduce_gen.ir.steps import (
     Reduce,
 )
 from allreduce_gen.spec import AllReduceSpec, Order
+from allreduce_gen.targets import accumulator
 
 from .assembling import assemble
 from .barriers import clear_slots, make_barrier
@@ -91,7 +92,7 @@ def _combine(spec: AllReduceSpec, grid: Grid) -> Reduce:
         peers=ranks,
         op=spec.op,
         dtype=spec.dtype,
-        accumulator=spec.accumulator,
+        accumulator=accumulator(spec),
         scale=scale_of(spec),
     )
 

@@ -1,9 +1,12 @@
 """Every spec that cannot be planned is refused with its numbers."""
 
+import dataclasses
+
 import pytest
 
 from allreduce_gen.planner import check_spec
-from allreduce_gen.spec import Accumulate, AllReduceSpec, DType
+from allreduce_gen.spec import Accumulate, AllReduceSpec, DType, ReduceOp
+from allreduce_gen.targets import accumulator
 
 
 def findings(**fields: object) -> list[tuple[str, str, str]]:
@@ -46,13 +49,12 @@ def test_a_good_spec_has_no_finding() -> None:
         (
             {"accumulate": Accumulate.NATIVE},
             "AR107",
-            "fp32 is combined in its own type as it is; --accumulate native means "
-            "nothing",
+            "sum of fp32 keeps to its type as it is; --accumulate native means nothing",
         ),
         (
             {"accumulate": Accumulate.NATIVE, "dtype": DType.INT32, "num_ranks": 1},
             "AR107",
-            "int32 is combined in its own type as it is; --accumulate native means "
+            "sum of int32 keeps to its type as it is; --accumulate native means "
             "nothing",
         ),
         ({"dtype": DType.INT64}, "AR104", "a2a3sim cannot sum int64"),
@@ -65,3 +67,22 @@ def test_refusals(fields: dict[str, object], code: str, message: str) -> None:
 
 def test_all_findings_are_collected() -> None:
     assert [one[0] for one in findings(num_ranks=0, size=0)] == ["AR101", "AR102"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "op", "platform", "expected"),
+    [
+        (DType.FP16, ReduceOp.SUM, "a2a3sim", DType.FP32),
+        (DType.FP16, ReduceOp.MAX, "a2a3sim", DType.FP16),
+        (DType.FP16, ReduceOp.MIN, "a5", DType.FP16),
+        (DType.BF16, ReduceOp.MAX, "a2a3", DType.FP32),
+        (DType.BF16, ReduceOp.MAX, "a5sim", DType.BF16),
+        (DType.BF16, ReduceOp.PROD, "a5sim", DType.FP32),
+        (DType.INT8, ReduceOp.SUM, "a5sim", DType.INT8),
+    ],
+)
+def test_only_what_rounds_is_widened(dtype, op, platform, expected) -> None:
+    spec = AllReduceSpec(num_ranks=4, size=64, dtype=dtype, op=op, platform=platform)
+    assert accumulator(spec) is expected
+    native = dataclasses.replace(spec, accumulate=Accumulate.NATIVE)
+    assert accumulator(native) is dtype
