@@ -25,8 +25,14 @@ def start(words: list[str], temporary: Path, **streams) -> subprocess.Popen[str]
         text=True,
         stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
+        preexec_fn=take_interrupts,
         **streams,
     )
+
+
+def take_interrupts() -> None:
+    """A shell's background jobs, and so their children, would ignore them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(pattern: str, folder: Path, process: subprocess.Popen[str]) -> None:
