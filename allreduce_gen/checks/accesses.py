@@ -87,7 +87,9 @@ def _access(region: Region, rank: int, mode: Mode, num_ranks: int) -> Access:
 
 
 def fits(region: Region) -> bool:
-    """Whether `region` lies inside its view."""
+    """Whether `region` lies inside its view, as one without elements does."""
+    if not region.num_elems:
+        return True
     for offset, extent, limit in zip(
         region.offsets, region.shape, region.view.shape, strict=True
     ):

@@ -12,6 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from allreduce_gen.spec import DType
+from allreduce_gen.values import (
+    DEVICES,
+    SECONDS,
+    WHOLE,
+    optional,
+    read_fields,
+    word_of,
+)
 
 Array: TypeAlias = npt.NDArray[Any]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -24,6 +32,10 @@ class EngineName(enum.Enum):
     SIMULATOR = "simulator"  # here, in this process
     MPI = "mpi"  # a process a rank, on one machine or several
     PYPTO = "pypto"  # hw-native-sys/pypto, on its simulator or on devices
+
+
+ENGINE_RULE = word_of(EngineName)
+"""What an `engine` argument takes."""
 
 
 class Schedule(enum.Enum):
@@ -44,20 +56,33 @@ class Schedule(enum.Enum):
         return self in (Schedule.ONE_RANK_LATE, Schedule.BOTH_LATE)
 
 
+_OPTION_RULES = {
+    "seed": WHOLE,
+    "schedule": word_of(Schedule),
+    "timeout": optional(SECONDS),
+    "devices": optional(DEVICES),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """How to run.
 
     The simulator goes by `schedule`; the late rank, where there is one, is `seed`
     modulo the ranks. An engine with processes of its own ends them after `timeout`
-    seconds.
-    pypto runs on `devices`, one a rank; 0, 1, ... unless given.
+    seconds. pypto runs on `devices`, one a rank; 0, 1, ... unless given.
+
+    A word stands for its member: `schedule="both-late"`. Raises SpecError (AR107) for a
+    value that means nothing.
     """
 
     seed: int = 0
     schedule: Schedule = Schedule.RANDOM
     timeout: float | None = None
     devices: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        read_fields(self, _OPTION_RULES)
 
 
 DEFAULT_OPTIONS = RunOptions()

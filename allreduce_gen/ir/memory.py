@@ -126,8 +126,13 @@ def _runs(
 
 
 def region_bytes(region: Region) -> ByteRuns:
-    """The bytes of `region` in its buffer (one round of every Repeat around it)."""
+    """The bytes of `region` in its buffer (one round of every Repeat around it).
+
+    A region without elements has none, wherever it is.
+    """
     view = region.view
+    if not region.num_elems:
+        return ByteRuns(view.start, 0)
     stride = view.dtype.nbytes
     start, length = view.start, stride
     dims: list[tuple[int, int]] = []
@@ -149,6 +154,8 @@ def region_bytes(region: Region) -> ByteRuns:
 def overlaps(left: ByteRuns, right: ByteRuns) -> bool:
     """Whether any byte is in both."""
     if left.end <= right.start or right.end <= left.start:
+        return False
+    if not left.length or not right.length:
         return False
     if not left.dims and not right.dims:
         return True

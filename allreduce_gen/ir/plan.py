@@ -101,6 +101,7 @@ def build_graph(steps: Iterable[Step], edges: Iterable[Edge]) -> nx.DiGraph[str]
         for before, after in itertools.pairwise(graph)
     ]
     for edge in (*program, *edges):
+        assert {edge.source, edge.target} <= graph.nodes.keys(), edge
         known = graph.edges.get((edge.source, edge.target), {"edges": ()})["edges"]
         graph.add_edge(edge.source, edge.target, edges=(*known, edge))
     nx.freeze(graph)

@@ -13,6 +13,7 @@ from allreduce_gen.ir.steps import (
     Binding,
     Leaf,
     Move,
+    NotifyPeers,
     Place,
     Reduce,
     Step,
@@ -52,8 +53,9 @@ def assemble(
 def find_edges(steps: Iterable[Step]) -> Iterator[Edge]:
     """Who writes what a step reads, and who notifies what it waits for.
 
-    `notify_x` is what `wait_x` waits for. A step that reads what it has itself written
-    in the round before has no edge for that.
+    `notify_x` is what `wait_x` waits for, or else whoever raises the same row: a parent
+    waits for its children's notify to their parent. A step that reads what it has
+    itself written in the round before has no edge for that.
     """
     plain = tuple(leaves(steps))
     writers: dict[str, str] = {}
@@ -70,7 +72,7 @@ def find_edges(steps: Iterable[Step]) -> Iterator[Edge]:
             writers[step.target.window] = step.name
     for step in plain:
         if isinstance(step, WaitForPeers):
-            yield _signal(step)
+            yield from _signals(step, plain)
 
 
 def _read(step: Leaf) -> tuple[Place, ...]:
@@ -83,10 +85,18 @@ def _read(step: Leaf) -> tuple[Place, ...]:
             return ()
 
 
-def _signal(wait: WaitForPeers) -> Edge:
-    return Edge(
-        source=f"notify_{wait.name.removeprefix('wait_')}",
-        target=wait.name,
-        kind=EdgeKind.SIGNAL,
-        carrier=format_expr(wait.row),
-    )
+def _signals(wait: WaitForPeers, steps: Iterable[Leaf]) -> Iterator[Edge]:
+    """An edge from each step that raises what `wait` waits for."""
+    raisers = [
+        step.name
+        for step in steps
+        if isinstance(step, NotifyPeers) and step.row == wait.row and step.value > 0
+    ]
+    named = f"notify_{wait.name.removeprefix('wait_')}"
+    for source in [named] if named in raisers else raisers:
+        yield Edge(
+            source=source,
+            target=wait.name,
+            kind=EdgeKind.SIGNAL,
+            carrier=format_expr(wait.row),
+        )

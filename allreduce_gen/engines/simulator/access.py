@@ -75,7 +75,7 @@ def _move_faults(
 
 def _region_faults(kind: str, region: Region) -> Iterator[_Fault]:
     view = region.view
-    inside = all(
+    inside = not region.num_elems or all(
         start >= 0 and start + extent <= limit
         for start, extent, limit in zip(
             region.offsets, region.shape, view.shape, strict=True

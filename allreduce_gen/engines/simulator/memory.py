@@ -76,6 +76,8 @@ def box(memory: Bytes, region: Region) -> Array:
         stride *= extent
     strides.reverse()
     first = sum(at * step for at, step in zip(region.offsets, strides, strict=True))
+    if not region.num_elems:
+        return np.empty(region.shape, dtype)
     return np.ndarray(
         region.shape, dtype, memory.data, offset=view.start + first, strides=strides
     )

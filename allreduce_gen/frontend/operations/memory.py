@@ -33,12 +33,26 @@ def extents(call: Call, node: ast.expr | None, shape: tuple[int, ...]) -> _Valid
         for item, part in zip(items, nodes, strict=True)
     )
     for size, extent in zip(static, shape, strict=True):
-        if isinstance(size, int) and not 0 <= size <= extent:
-            raise call.refuse(
-                f"valid_shape {size} is not within the tile's {extent}",
-                help="cut the tile to at most its own shape",
-            )
-    return static, run_concrete(items)
+        if isinstance(size, int):
+            _refuse_outside(call, size, extent)
+    measure = run_concrete(items)
+
+    def run(frame: Frame) -> tuple[int, ...]:
+        sizes: tuple[int, ...] = measure(frame)
+        for size, extent in zip(sizes, shape, strict=True):
+            _refuse_outside(call, size, extent, f" on rank {frame.rank}")
+        return sizes
+
+    return static, run
+
+
+def _refuse_outside(call: Call, size: int, extent: int, where: str = "") -> None:
+    if not 0 <= size <= extent:
+        raise call.refuse(
+            f"valid_shape {size}{where} is not within the tile's {extent}",
+            help="cut the tile to at most its own shape, and to no less than 0: "
+            "`pl.max(pl.min(rest, extent), 0)`",
+        )
 
 
 def atomic_argument(call: Call, arguments: dict[str, ast.expr]) -> bool:

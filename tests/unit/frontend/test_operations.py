@@ -242,3 +242,13 @@ def test_refused(refuse, body: str, message: str) -> None:
     found = refuse(body)
     assert found.code.id == "AR703"
     assert message in found.message
+
+
+@pytest.mark.parametrize(
+    ("length", "seen"), [("16 - me * 16", "-16 on rank 2"), ("me * 16", "32 on rank 2")]
+)
+def test_a_valid_shape_that_a_rank_exceeds(refuse, length: str, seen: str) -> None:
+    body = f"tile = pl.load(x, [0, 0], [1, 16], valid_shape=[1, {length}])"
+    assert refuse(body).message == (
+        f"`pl.load`: valid_shape {seen} is not within the tile's 16"
+    )

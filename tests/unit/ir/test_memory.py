@@ -70,3 +70,14 @@ def test_overlap_is_that_of_the_byte_sets(
 
     left, right = region_bytes(box(one, 0)), region_bytes(box(two, start))
     assert overlaps(left, right) == bool(cells(left) & cells(right))
+
+
+def test_a_region_without_elements_touches_nothing() -> None:
+    """A last rank that owns nothing may be past the end."""
+    empty = Region(view=view(1, 8), offsets=(0, 12), shape=(1, 0))
+    whole = region_bytes(Region(view=view(1, 8), offsets=(0, 0), shape=(1, 8)))
+    assert not list(range(*next(region_bytes(empty).runs())))
+    assert not overlaps(region_bytes(empty), whole)
+    assert not overlaps(whole, region_bytes(empty))
+    middle = Region(view=view(1, 8), offsets=(0, 4), shape=(1, 0))
+    assert not overlaps(region_bytes(middle), whole)
