@@ -79,8 +79,13 @@ def _read_name(context: Context, node: ast.Name) -> Typed:
     def run(frame: Frame) -> Any:
         return frame.values[name]
 
-    is_number = name in context.scope.numbers
-    return Typed(type_, run, term=Leaf(name, run, is_number=is_number))
+    leaf = Leaf(
+        name,
+        run,
+        is_number=name in context.scope.numbers,
+        span=context.scope.spans.get(name),
+    )
+    return Typed(type_, run, term=leaf)
 
 
 def _read_constant(context: Context, node: ast.Constant) -> Typed:

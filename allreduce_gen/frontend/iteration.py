@@ -48,7 +48,9 @@ def read_for(context: Context, node: ast.For) -> Run:
     is_number = iterator == "pl.unroll" or _is_one_round(bounds)
     stays = not is_number or iterator == "pl.parallel"
     with context.scope.block(node.body if stays else None):
-        context.scope.bind_loop_variable(variable, is_number=is_number)
+        context.scope.bind_loop_variable(
+            variable, is_number=is_number, span=_span(bounds)
+        )
         body = _read_body(context, node, carried)
     exposed = exposed_names(node.body) - {variable}
     refuse_reread(context, node, exposed)
@@ -222,6 +224,14 @@ def _bounds(
     if len(given) == 2:
         given.append(constant(INDEX, 1))
     return given[0], given[1], given[2]
+
+
+def _span(bounds: tuple[Typed, Typed, Typed]) -> tuple[int, int] | None:
+    """The variable's least and greatest value, as far as pypto knows."""
+    start, stop = bounds[0].constant, bounds[1].constant
+    if isinstance(start, int) and isinstance(stop, int) and start < stop:
+        return start, stop - 1
+    return None
 
 
 def _is_one_round(bounds: tuple[Typed, Typed, Typed]) -> bool:

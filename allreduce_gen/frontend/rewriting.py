@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from .terms import Difference, Product, Quotient, Remainder, Sum, Term, negate
+from .terms import Difference, Product, Quotient, Remainder, Sum, Term, negate, span
 
 _Join = Callable[[Term, Term], Term]
 
@@ -170,6 +170,8 @@ def div(a: Term, b: Term) -> Term:
             return add(div(y, b), mul(x, c // b))
         case Difference(x, Remainder(y, int(c))) if c == b and x == y:
             return div(x, b)
+        case _ if _is_below(a, b):
+            return 0
     return Quotient(a, b)
 
 
@@ -198,4 +200,12 @@ def mod(a: Term, b: Term) -> Term:
             return mod(add(y, mul(x, c % b)), b)
         case Sum(x, int(c)) if c % b != c:
             return mod(add(x, c % b), b)
+        case _ if _is_below(a, b):
+            return a
     return Remainder(a, b)
+
+
+def _is_below(a: Term, b: int) -> bool:
+    """Whether pypto knows that `a` is from 0 to less than `b`."""
+    ends = span(a)
+    return ends is not None and ends[0] >= 0 and ends[1] < b

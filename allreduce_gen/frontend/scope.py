@@ -30,6 +30,8 @@ class Scope:
         """Names passed as Out or InOut and not bound since, with the line."""
         self.numbers: set[str] = set()
         """Names whose values pypto knows: constants, and rounds that it unrolls."""
+        self.spans: dict[str, tuple[int, int]] = {}
+        """For loop variables, the least and the greatest value, if pypto knows."""
         self._rebound: set[str] = set()
         self._depth = 0
 
@@ -55,6 +57,7 @@ class Scope:
         if not self.is_visible(name):
             self._homes[name] = self._path
         self._types[name] = type_
+        self.spans.pop(name, None)
         self.given_away.pop(name, None)
 
     def _set_number(self, name: str, is_number: bool) -> None:
@@ -63,14 +66,19 @@ class Scope:
         if is_number:
             self.numbers.add(name)
 
-    def bind_loop_variable(self, name: str, *, is_number: bool) -> None:
-        """`name` counts the rounds of a loop whose body starts here.
+    def bind_loop_variable(
+        self, name: str, *, is_number: bool, span: tuple[int, int] | None
+    ) -> None:
+        """`name` counts the rounds of a loop whose body starts here, within `span`.
 
         It is a name of its own: what it was before cannot be read after the loop.
         """
         self._set_number(name, is_number)
         self._homes[name] = self._path
         self._types[name] = INDEX
+        self.spans.pop(name, None)
+        if span is not None:
+            self.spans[name] = span
         self.loop_variables.add(name)
 
     @contextmanager

@@ -20,12 +20,14 @@ from .machine import Frame
 class Leaf:
     """Equal to another where both are written alike.
 
-    `is_number` says that pypto knows its value, each time that it is computed.
+    `is_number` says that pypto knows its value, each time that it is computed. `span`
+    is the least and the greatest one, where pypto knows those.
     """
 
     text: str
     run: Callable[[Frame], Any] = field(compare=False, repr=False)
     is_number: bool = field(default=False, compare=False)
+    span: tuple[int, int] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,34 @@ def evaluate(term: Term, frame: Frame) -> int:
             return truncating_div(left, right)
         case Remainder():
             return truncating_mod(left, right)
+
+
+def span(term: Term) -> tuple[int, int] | None:
+    """The least and the greatest value of `term`, as far as pypto knows.
+
+    To pypto, division rounds down, and so a remainder is never negative.
+    """
+    match term:
+        case int():
+            return term, term
+        case Leaf():
+            return term.span
+        case Remainder(right=int(by)) if by > 0:
+            return 0, by - 1
+    left, right = span(term.left), span(term.right)
+    if left is None or right is None:
+        return None
+    match term:
+        case Sum():
+            return left[0] + right[0], left[1] + right[1]
+        case Difference():
+            return left[0] - right[1], left[1] - right[0]
+        case Product():
+            ends = [one * other for one in left for other in right]
+            return min(ends), max(ends)
+        case Quotient(right=int(by)) if by > 0:
+            return left[0] // by, left[1] // by
+    return None
 
 
 def is_number(term: Term) -> bool:

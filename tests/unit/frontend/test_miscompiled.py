@@ -50,6 +50,8 @@ def codes(result) -> list[str]:
         "(7 + (me - 5)) % NUM_RANKS",
         "(me - (step - NUM_RANKS)) % NUM_RANKS",
         "((me + 1) * NUM_RANKS - step) // NUM_RANKS",
+        "(me + (NUM_RANKS - step) % NUM_RANKS) % NUM_RANKS",
+        "(me - step + NUM_RANKS + step // NUM_RANKS) % NUM_RANKS",
     ],
 )
 def test_numerator_that_turns_negative(trace, first_line, peer: str) -> None:
@@ -69,6 +71,8 @@ def test_numerator_that_turns_negative(trace, first_line, peer: str) -> None:
         "(me + nranks - step) % nranks",
         "(me + NUM_RANKS - 1 + step) % NUM_RANKS",
         "(me + step * NUM_RANKS) % NUM_RANKS",
+        "(me + step % NUM_RANKS) % NUM_RANKS",
+        "(me + NUM_RANKS - 1 - step // NUM_RANKS) % NUM_RANKS",
         "(NUM_RANKS * step + me - step) % NUM_RANKS",
         "(step + (3 - me) * 2 + 2) % 4",
         "(me + 4) // 2",
