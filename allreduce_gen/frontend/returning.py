@@ -1,4 +1,4 @@
-"""Reading `return`: at the end, or where a branch ends early."""
+"""Reading `return`: at the end, or, of a function without a result, early."""
 
 from __future__ import annotations
 
@@ -25,16 +25,26 @@ def read_return(context: Context, node: ast.Return) -> Run:
 
 
 def require_return(context: Context) -> None:
-    """Refuse a kernel that declares a result and does not end with a return."""
+    """Refuse a kernel that declares a result and does not return once, at its end."""
     function = context.function
-    ends = any(isinstance(one, ast.Return) for one in function.body)
-    if function.kind is Kind.INCORE and function.declares_result and not ends:
+    if function.kind is not Kind.INCORE or not function.declares_result:
+        return
+    if not any(isinstance(one, ast.Return) for one in function.body):
         raise context.refuse(
             function.body[-1],
             f"{function.name} declares a result, and no return stands outside of its "
             "loops and branches",
             help="end it with `return`, or leave the annotation of its result out",
         )
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Return) and node is not statement:
+                raise context.refuse(
+                    node,
+                    f"{function.name} declares a result, and returns early",
+                    help="put the rest under the opposite condition, and return once, "
+                    "at the end",
+                )
 
 
 def _check_result(context: Context, node: ast.Return, type_: StaticType) -> None:

@@ -18,21 +18,25 @@ def unreadable(
     return CompileError([diagnose(codes.AR704, message, help=help, location=location)])
 
 
+_A_PROGRAM = "give the path of a Python file that defines a pypto program"
+
+
 def read_source(path: Path) -> bytes:
     """The content of the file at `path`. Raises CompileError AR704."""
     file = str(path)
-    help = "give the path of a Python file that defines a pypto program"
     try:
         text = path.read_bytes()
     except FileNotFoundError:
-        raise unreadable(file, None, f"{file} does not exist", help=help) from None
+        raise unreadable(
+            file, None, f"{file} does not exist", help=_A_PROGRAM
+        ) from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise unreadable(
-            file, None, f"{file} cannot be read: {reason}", help=help
+            file, None, f"{file} cannot be read: {reason}", help=_A_PROGRAM
         ) from None
     if not text.strip():
-        raise unreadable(file, None, f"{file} is empty", help=help)
+        raise unreadable(file, None, f"{file} is empty", help=_A_PROGRAM)
     return text
 
 
@@ -48,7 +52,8 @@ def parse_source(text: bytes, file: str) -> tuple[ast.Module, CodeType]:
         message = f"{file} is not Python: {error.msg}"
         raise unreadable(file, error.lineno, message) from None
     except ValueError as error:  # null bytes
-        raise unreadable(file, None, f"{file} is not Python: {error}") from None
+        message = f"{file} is not Python: {error}"
+        raise unreadable(file, None, message, help=_A_PROGRAM) from None
 
 
 class SourceFiles:

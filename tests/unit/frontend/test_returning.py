@@ -64,7 +64,14 @@ def test_a_declared_result_wants_a_return_at_the_end(load, end: str) -> None:
     body = f"tile = pl.load(x, [0, 0], [1, 16])\n{end}\n"
     with pytest.raises(CompileError, match="kernel declares a result, and no return"):
         trace_program(load(declaring(body)))
+
+
+def test_a_declared_result_is_returned_once(load) -> None:
+    body = "tile = pl.load(x, [0, 0], [1, 16])\npl.store(tile, [0, 0], y)\n"
     trace_program(load(declaring(body + "return y")))
+    early = f"if me == 0:\n    return y\n{body}return y"
+    with pytest.raises(CompileError, match="kernel declares a result, and returns ear"):
+        trace_program(load(declaring(early)))
 
 
 def declaring(body: str) -> str:
