@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from allreduce_gen.ir.memory import View
+from allreduce_gen.ir.memory import Buffer, View
 
 from .affine import concrete
 from .context import Context, Routine, Run, Typed
@@ -99,14 +99,33 @@ def _dispatch(
                 help="dispatch to 0 up to the number of ranks less one",
             )
         values = bind(frame)
-        for value in values.values():
-            if isinstance(value, View) and value.buffer.is_window:
-                frame.machine.pass_window(value.buffer, rank)
+        windows = [
+            one
+            for one in values.values()
+            if isinstance(one, View) and one.buffer.is_window
+        ]
+        _refuse_twice(context, node, windows)
+        for window in windows:
+            frame.machine.pass_window(window.buffer, rank)
         frame.machine.parts.setdefault(routine.function.name)
         result: View | None = routine.run(Frame(frame.machine, values, rank=rank))
         return result
 
     return run
+
+
+def _refuse_twice(context: Context, node: ast.Call, windows: list[View]) -> None:
+    """pypto's runtime takes no task with two arguments in the same bytes."""
+    known: dict[Buffer, View] = {}
+    for window in windows:
+        if window.buffer in known:
+            raise context.refuse(
+                node,
+                f"{known[window.buffer].name} and {window.name} are both windows of "
+                f"the buffer {window.buffer.name}, in one dispatch",
+                help="allocate a buffer for each, or dispatch twice",
+            )
+        known[window.buffer] = window
 
 
 def _launch(

@@ -48,12 +48,12 @@ def parse_source(text: bytes, file: str) -> tuple[ast.Module, CodeType]:
     try:
         tree = ast.parse(text, filename=file)
         return tree, compile(tree, file, "exec", dont_inherit=True)
-    except SyntaxError as error:
-        message = f"{file} is not Python: {error.msg}"
-        raise unreadable(file, error.lineno, message) from None
-    except ValueError as error:  # null bytes
-        message = f"{file} is not Python: {error}"
-        raise unreadable(file, None, message, help=_A_PROGRAM) from None
+    except (SyntaxError, ValueError) as error:  # null bytes have no line
+        what = error.msg if isinstance(error, SyntaxError) else str(error)
+        line = error.lineno if isinstance(error, SyntaxError) else None
+        help = "correct this line" if line else _A_PROGRAM
+        message = f"{file} is not Python: {what}"
+        raise unreadable(file, line, message, help=help) from None
 
 
 class SourceFiles:

@@ -479,3 +479,16 @@ def test_a_peer_that_gets_no_kernel(load, ranks: str, peer: int, group: str) -> 
     (found,) = caught.value.diagnostics
     assert found.code.id == "AR404"
     assert f"names peer {peer} of data, which is passed to {group}" in found.message
+
+
+def test_two_windows_of_one_buffer_in_a_dispatch(load) -> None:
+    """pypto's runtime takes no task whose arguments share bytes."""
+    kernel = "        data: pl.InOut[pld.DistributedTensor[[1, SIZE], pl.FP32]],\n"
+    text = COPY.replace(kernel, kernel + kernel.replace("data", "other"))
+    text = text.replace("(source, data, at)", "(source, data, other, at)")
+    text = text.replace("(x[r], data, shift", "(x[r], data, other, shift")
+    window = "            data = pld.window(data_buf, [1, SIZE], dtype=pl.FP32)\n"
+    text = text.replace(window, window + window.replace("data =", "other ="))
+    assert refused(load, text).message == (
+        "data and other are both windows of the buffer data, in one dispatch"
+    )
