@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from .costmodel import (
@@ -27,11 +27,13 @@ from .engines.base import Array, EngineName
 from .engines.mpi import run_mpi
 from .engines.reference import make_inputs
 from .engines.simulator import simulate
+from .errors import SpecError
 from .ir.calls import repeat_calls
 from .ir.expand import expand
 from .ir.recognise import call_buffers
 from .kernel import Kernel
-from .pipeline import generate
+from .pipeline import generate, refuse
+from .planner import check_spec
 from .spec import AllReduceSpec
 
 Calls: TypeAlias = Callable[[int], None]
@@ -57,33 +59,44 @@ def calibrate(
     sizes: Iterable[int],
     repeats: int,
     clock: Callable[[], float] | None = None,
+    tell: Callable[[Sample], None] | None = None,
 ) -> Calibration:
     """Time every algorithm for `ranks` and `sizes`, and fit `platform`'s cost model.
 
     Each run is made `repeats` times; the shortest counts. `clock` gives seconds: for
-    the simulator, unless given, those that this process has computed.
+    the simulator, unless given, those that this process has computed. `tell` gets each
+    kernel as soon as it is timed.
 
-    Raises EngineError as the engine does, ValueError for too few runs.
+    Raises SpecError for ranks and sizes that no algorithm has, EngineError as the
+    engine does, ValueError for too few runs.
     """
-    lengths = tuple(sizes)
     own = engine is EngineName.SIMULATOR
     clock = clock or (time.process_time if own else time.perf_counter)
-    samples = [
-        _time_kernel(generate(spec), engine, repeats, clock)
-        for num_ranks in ranks
-        for size in lengths
-        for algorithm in FORMULAS
-        if is_plannable(
-            spec := AllReduceSpec(
-                num_ranks=num_ranks, size=size, algorithm=algorithm, platform=platform
-            )
-        )
-    ]
+    samples = []
+    for spec in _specs(platform, ranks, tuple(sizes)):
+        samples.append(_time_kernel(generate(spec), engine, repeats, clock))
+        if tell is not None:
+            tell(samples[-1])
     timed = [one for one in samples if one.seconds > 0]
     return Calibration(
         fit=fit_model(timed, platform, f"timed runs on {engine.value}"),
         lost=tuple(one.name for one in samples if one.seconds <= 0),
     )
+
+
+def _specs(
+    platform: str, ranks: Iterable[int], sizes: tuple[int, ...]
+) -> list[AllReduceSpec]:
+    """What is timed: whatever can be planned. Raises SpecError where nothing can."""
+    asked = [
+        AllReduceSpec(num_ranks=num_ranks, size=size, platform=platform)
+        for num_ranks in ranks
+        for size in sizes
+    ]
+    for one in asked:
+        refuse(SpecError, check_spec(one))
+    variants = (replace(one, algorithm=each) for one in asked for each in FORMULAS)
+    return [one for one in variants if is_plannable(one)]
 
 
 def _time_kernel(

@@ -1,7 +1,7 @@
 """What the package raises.
 
     AllReduceGenError
-    ├── SpecError                  the spec cannot be planned (AR1xx)
+    ├── SpecError                  a value means nothing or cannot be planned (AR1xx)
     ├── PlanError                  a plan is not well formed (AR2xx)
     ├── CheckError                 a plan, trace or program is unsound (AR3xx to AR5xx)
     ├── EmitError                  no source could be written (AR6xx)
@@ -30,7 +30,7 @@ class AllReduceGenError(Exception):
 
 
 class SpecError(AllReduceGenError):
-    """The spec cannot be planned (AR1xx)."""
+    """A value means nothing, or the spec cannot be planned (AR1xx)."""
 
 
 class PlanError(AllReduceGenError):

@@ -8,6 +8,7 @@ budget, its verdict stands in place of AR309.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from .checks import Collective, Decided, Meeting, Point, check_trace, check_unknown
 from .diagnostics import Diagnostic, Note, codes
@@ -31,13 +32,15 @@ class Explored:
 
 
 def check_and_explore(
-    trace: Trace, *, collective: Collective | None = None
+    trace: Trace, *, collective: Collective | None = None, alike_calls: bool = False
 ) -> Explored:
     """All findings about `trace`, searched exhaustively where checks cannot decide.
 
-    What it computes is recognised, unless `collective` says.
+    What it computes is recognised, unless `collective` says; `alike_calls` is as for
+    `check_trace`.
     """
-    explored = _check(trace, collective, None)
+    check = partial(_check, trace, collective, alike_calls)
+    explored = check(None)
     findings = explored.findings
     if all(one.code is not codes.AR309 for one in findings):
         return explored
@@ -50,16 +53,21 @@ def check_and_explore(
         return explored
     if verdict.undecided:
         return replace(explored, findings=_with_note(findings, verdict.undecided[0]))
-    return _check(trace, collective, _decide(trace, verdict))
+    return check(_decide(trace, verdict))
 
 
 def _check(
-    trace: Trace, collective: Collective | None, decided: Decided | None
+    trace: Trace,
+    collective: Collective | None,
+    alike_calls: bool,
+    decided: Decided | None,
 ) -> Explored:
     if collective is None:
-        found, findings = check_unknown(trace, decided=decided)
+        found, findings = check_unknown(trace, decided=decided, alike_calls=alike_calls)
         return Explored(collective=found, findings=findings)
-    findings = check_trace(trace, collective=collective, decided=decided)
+    findings = check_trace(
+        trace, collective=collective, decided=decided, alike_calls=alike_calls
+    )
     return Explored(collective=collective, findings=findings)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from .diagnostics import Diagnostic
 from .engines.base import (
     DEFAULT_OPTIONS,
+    ENGINE_RULE,
     Counters,
     EngineName,
     RunOptions,
@@ -26,6 +27,8 @@ from .ir.recognise import call_buffers
 from .ir.trace import Trace
 from .sources import describe_source
 from .spec import AllReduceSpec
+from .targets import PLATFORM_RULE
+from .values import DEVICES, optional, read_value
 
 TensorsT = TypeVar("TensorsT")
 """One stacked tensor [ranks, ...], or a list of one tensor [...] a rank."""
@@ -58,12 +61,12 @@ class Kernel:
     cost: Cost
     warnings: tuple[Diagnostic, ...] = ()
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path | str) -> None:
         """Write the source to `path`, whole or not at all.
 
         Raises EmitError (AR604) where `path` cannot be written.
         """
-        write_whole(path, self.source)
+        write_whole(Path(path), self.source)
 
     def run(
         self,
@@ -82,8 +85,9 @@ class Kernel:
 
         Raises ExecutionError (AR505) for inputs that do not fit, and what the engine
         raises: EngineUnavailableError (AR701), CompileError (AR702), ExecutionError
-        (AR801, AR803, AR804). Raises ValueError for an unknown engine.
+        (AR801, AR803, AR804). Raises SpecError (AR107) for an unknown engine.
         """
+        name = read_value("engine", engine, ENGINE_RULE)
         spec, trace = self.spec, self._one_call()
         stacked = stack(
             inputs, num_ranks=spec.num_ranks, size=spec.size, dtype=spec.dtype
@@ -91,7 +95,7 @@ class Kernel:
         buffers = call_buffers(trace)
         assert buffers is not None, "an emitted kernel reads x and writes y"
         result = run_engine(
-            EngineName(engine),
+            name,
             trace,
             self._source_program(spec.platform),
             {buffers[0].source: stacked.values},
@@ -107,7 +111,7 @@ class Kernel:
         *,
         platform: str | None = None,
         devices: tuple[int, ...] | None = None,
-        output_dir: Path | None = None,
+        output_dir: Path | str | None = None,
         compile_only: bool = False,
     ) -> Any:
         """The callable that the real pypto makes of this kernel, in this process.
@@ -118,12 +122,14 @@ class Kernel:
         `output_dir`. One process serves one kind of platform: a2a3 or a5.
 
         Raises EngineUnavailableError (AR701) where pypto or a part of it is missing,
-        CompileError (AR702) where it refuses the kernel.
+        CompileError (AR702) where it refuses the kernel, SpecError (AR107) for a
+        platform or devices that are none.
         """
+        target = self.spec.platform if platform is None else platform
         return compile_here(
-            self._source_program(platform or self.spec.platform),
-            devices=devices,
-            output_dir=output_dir,
+            self._source_program(read_value("platform", target, PLATFORM_RULE)),
+            devices=read_value("devices", devices, optional(DEVICES)),
+            output_dir=None if output_dir is None else Path(output_dir),
             compile_only=compile_only,
         )
 

@@ -35,7 +35,7 @@ PROVED_CALLS = 3
 """Calls in a row that are proved where windows persist."""
 
 
-def generate(spec: AllReduceSpec, *, templates: Path | None = None) -> Kernel:
+def generate(spec: AllReduceSpec, *, templates: Path | str | None = None) -> Kernel:
     """A kernel for `spec`: planned, checked, emitted, and traced back from its text.
 
     Raises SpecError, CheckError or EmitError with every finding; nothing is written.
@@ -47,7 +47,7 @@ def generate(spec: AllReduceSpec, *, templates: Path | None = None) -> Kernel:
     findings = check_trace(trace)
     refuse(CheckError, findings)
     cost = measure_cost(plan, calls[0])
-    source = emit(plan, cost, templates=templates)
+    source = emit(plan, cost, templates=None if templates is None else Path(templates))
     verify_source(source, spec, calls[0])
     return Kernel(
         spec=spec, source=source, plan=plan, trace=trace, cost=cost, warnings=findings

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from .values import FLAG, NUMBERS, PAIR, TEXT, WHOLE, optional, read_fields, word_of
+
 
 class DType(enum.Enum):
     """Element types, by pypto's names."""
@@ -120,6 +122,27 @@ class Form(enum.Enum):
 _NAMED = ("op", "accumulate", "reuse", "form", "transfer", "barrier", "order")
 """Fields whose words a kernel's name has where they are not the default."""
 
+_RULES = {
+    "num_ranks": WHOLE,
+    "size": WHOLE,
+    "algorithm": word_of(Algorithm),
+    "dtype": word_of(DType),
+    "op": word_of(ReduceOp),
+    "platform": TEXT,
+    "shape": optional(NUMBERS),
+    "accumulate": word_of(Accumulate),
+    "reuse": word_of(Reuse),
+    "form": word_of(Form),
+    "transfer": word_of(Transfer),
+    "barrier": word_of(BarrierKind),
+    "order": optional(word_of(Order)),
+    "groups": optional(PAIR),
+    "tile": optional(WHOLE),
+    "in_place": FLAG,
+    "strict_divisible": FLAG,
+    "because": TEXT,
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllReduceSpec:
@@ -132,8 +155,11 @@ class AllReduceSpec:
     refuses a size that the ranks do not divide into whole 32-byte blocks. `groups` are,
     for two levels, how many groups of how many ranks; `order` is the algorithm's own
     unless given.
-    `because` is a word on the choice of algorithm, for the kernel's docstring. A spec
-    is data: `planner.check_spec` says whether it can be planned.
+    `because` is a word on the choice of algorithm, for the kernel's docstring.
+
+    A word stands for its member, as on the command line: `algorithm="ring"`. Raises
+    SpecError (AR107) for a value that means nothing; `planner.check_spec` says whether
+    a spec can be planned.
     """
 
     num_ranks: int
@@ -154,6 +180,9 @@ class AllReduceSpec:
     in_place: bool = False
     strict_divisible: bool = False
     because: str = ""
+
+    def __post_init__(self) -> None:
+        read_fields(self, _RULES)
 
     @property
     def size_bytes(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .spec import Accumulate, AllReduceSpec, DType, ReduceOp
+from .values import name_of
 
 ALIGNMENT_BYTES = 32
 """A tile's row, and what a window starts on, is a multiple of this."""
@@ -120,6 +121,9 @@ PLATFORMS: dict[str, Target] = {
         ("a5", 245760, 36, _A5, _A5_WIDE),
     )
 }
+
+PLATFORM_RULE = name_of("a platform", PLATFORMS)
+"""What a `platform` argument takes."""
 
 
 def aligned_elems(dtype: DType) -> int:

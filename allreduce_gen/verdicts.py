@@ -10,7 +10,13 @@ from pathlib import Path
 from .checks import Collective, without_collection
 from .diagnostics import Diagnostic, codes, diagnose, split_silenced
 from .engines.all_reduce import RunReport, run_all_reduce
-from .engines.base import DEFAULT_OPTIONS, EngineName, RunOptions, SourceProgram
+from .engines.base import (
+    DEFAULT_OPTIONS,
+    ENGINE_RULE,
+    EngineName,
+    RunOptions,
+    SourceProgram,
+)
 from .engines.choice import run_engine
 from .errors import CheckError, ExecutionError
 from .exploration import check_and_explore
@@ -21,6 +27,8 @@ from .ir.trace import Trace
 from .kernel import Kernel
 from .pipeline import refuse
 from .sources import describe_source
+from .targets import PLATFORM_RULE
+from .values import read_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +66,14 @@ def check_source(text: str, *, platform: str = "a2a3sim") -> tuple[Diagnostic, .
     """All findings about the programs that `text` defines; () where they are sound.
 
     It is executed, and refused, as a file is by `check`; it imports from the current
-    folder.
+    folder. Raises SpecError (AR107) for an unknown platform.
     """
-    file = Path("<source>")
+    file, target = Path("<source>"), read_value("platform", platform, PLATFORM_RULE)
     return tuple(
         finding
         for program in load_source(text.encode(), str(file), Path.cwd())
         for finding in _check_program(
-            program, file, None, 1, platform, None, lambda _: text
+            program, file, None, 1, target, None, lambda _: text
         ).findings
     )
 
@@ -83,10 +91,16 @@ def run(
     outside kernels is executed.
 
     Raises CheckError with all findings where a check refuses, CompileError (AR703 to
-    AR707) where the file cannot be read, EngineError as the engine says, and
-    ExecutionError (AR802) for a wrong result.
+    AR707) where the file cannot be read, EngineError as the engine says,
+    ExecutionError (AR802) for a wrong result, and SpecError (AR107) for an unknown
+    engine or platform.
     """
-    return run_file(Path(path), options, engine=EngineName(engine), platform=platform)
+    return run_file(
+        Path(path),
+        options,
+        engine=read_value("engine", engine, ENGINE_RULE),
+        platform=read_value("platform", platform, PLATFORM_RULE),
+    )
 
 
 def check_file(
@@ -134,7 +148,15 @@ def _check_program(
         ]
         trace = join_calls([one.trace for one in traced])
     found = traced[0].diagnostics
-    return judge_trace(program, file, trace, found, collective=collective, read=read)
+    return judge_trace(
+        program,
+        file,
+        trace,
+        found,
+        collective=collective,
+        alike_calls=True,
+        read=read,
+    )
 
 
 def judge_trace(
@@ -144,13 +166,15 @@ def judge_trace(
     found: tuple[Diagnostic, ...],
     *,
     collective: Collective | None = None,
+    alike_calls: bool = False,
     read: Callable[[str], str] | None = None,
 ) -> CheckedProgram:
     """The verdict on `trace`, which is of `program` in `file`.
 
-    `found` is what tracing found in the source; `read` gives the text of a file.
+    `found` is what tracing found in the source; `read` gives the text of a file. Calls
+    that differ in nothing but their number are to be `alike_calls`.
     """
-    explored = check_and_explore(trace, collective=collective)
+    explored = check_and_explore(trace, collective=collective, alike_calls=alike_calls)
     findings, silenced = split_silenced(
         (*found, *explored.findings), read or _read_text
     )

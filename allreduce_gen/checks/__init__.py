@@ -55,23 +55,25 @@ def check_trace(
     *,
     collective: Collective | None = Collective.ALL_REDUCE,
     decided: Decided | None = None,
+    alike_calls: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """All findings about `trace`, errors first, in the same order every time.
 
     Outputs are judged as those of `collective`; None leaves their contents open. What a
-    search of all executions has `decided` stands in place of AR309.
+    search of all executions has `decided` stands in place of AR309. Where calls are to
+    be `alike_calls`, one operator makes the outputs of all of them.
     """
     with without_collection():
-        analysis = Analysis(trace, decided)
+        analysis = Analysis(trace, decided, alike_calls)
         return _check(analysis, collective, read_outputs(analysis))
 
 
 def check_unknown(
-    trace: Trace, *, decided: Decided | None = None
+    trace: Trace, *, decided: Decided | None = None, alike_calls: bool = False
 ) -> tuple[Collective | None, tuple[Diagnostic, ...]]:
     """The collective that `trace` computes, as `recognise` says, and its findings."""
     with without_collection():
-        analysis = Analysis(trace, decided)
+        analysis = Analysis(trace, decided, alike_calls)
         outputs = read_outputs(analysis)
         collective = recognise_outputs(outputs)
         return collective, _check(analysis, collective, outputs)

@@ -18,11 +18,15 @@ from .slots import Sync, read_sync
 class Analysis:
     """A trace with its plain events, slots, replays and order.
 
-    `decided` is what a search of all executions has found, where there was one.
+    `decided` is what a search of all executions has found, where there was one. Calls
+    that are to be `alike_calls` differ in nothing but their number.
     """
 
-    def __init__(self, trace: Trace, decided: Decided | None = None) -> None:
+    def __init__(
+        self, trace: Trace, decided: Decided | None = None, alike_calls: bool = False
+    ) -> None:
         self.trace, self.decided = trace, decided
+        self.alike_calls = alike_calls
 
     @cached_property
     def program(self) -> Program:

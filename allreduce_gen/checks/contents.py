@@ -14,9 +14,13 @@ from .collectives import Source
 from .evaluation import Evaluation
 from .exactness import common_scale, narrowed
 from .expressions import Flat, Loose, flatten
+from .factors import Factors
 from .operands import Operand, Parts
 from .program import Point
 from .values import Constant, Faulty, Leaf, Node, Unknown, Unwritten, Value
+
+IDEMPOTENT = (TileOp.MAX, TileOp.MIN)
+"""What an element changes once, however often it is in there."""
 
 
 class Term(NamedTuple):
@@ -54,6 +58,11 @@ class Terms:
     def is_pure(self) -> bool:
         """Whether it is made of input elements, altered or not, and nothing else."""
         return not (self.unwritten or self.why or self.is_faulty)
+
+    @property
+    def times(self) -> int:
+        """How many input elements are combined, each as often as it is in there."""
+        return sum(term.times for term in self.terms)
 
     @property
     def is_untouched(self) -> bool:
@@ -95,6 +104,7 @@ class Reader:
             for owner in one.owners
         }
         self._flat: dict[int, Flat] = {}
+        self._factors = Factors(self._nodes, self._num_ranks)
         self._pieces: dict[tuple[Value, int, int, DType], tuple[_Piece, ...]] = {}
 
     def read(self, operand: Operand, rank: int) -> Iterator[Content]:
@@ -103,7 +113,8 @@ class Reader:
         memory = self._evaluation.memory((operand.buffer.name, 0), operand.buffer)
         start, stop = first * size, (first + operand.size) * size
         for low, high, held in memory.read(start, stop):
-            value = self._evaluation.values.move(held.value, first)
+            seen = self._evaluation.as_type(held, operand.dtype)
+            value = self._evaluation.values.move(seen, first)
             span = (low // size - first, high // size - first)
             for piece in self._split(value, *span, operand.dtype):
                 yield Content(*piece[:2], value, piece[2], held.writer)
@@ -137,6 +148,7 @@ class Reader:
         flat = self._flat.get(root)
         if flat is None:
             flat = self._flat[root] = flatten(self._nodes, root)
+            flat.lost += self._factors.lost(root)
         return flat
 
     def _terms(self, flat: Flat, start: int, shift: int, target: DType) -> Terms:
@@ -161,7 +173,7 @@ class Reader:
                 *flat.why,
                 *(f"elements of {leaf.buffer}" for leaf, term in found if term is None),
                 *(text for leaf in leaves for text in _foreign(leaf, flat.op)),
-                *self._odd_scale(scale, flat.op),
+                *(tuple(self._odd_scale(scale, flat.op)) or flat.lost),
             ),
             narrowed=narrowed(
                 flat.casts, {self._dtypes[one] for one in operands}, target

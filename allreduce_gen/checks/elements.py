@@ -13,16 +13,13 @@ from allreduce_gen.diagnostics import (
     codes,
     diagnose,
 )
-from allreduce_gen.ir.events import TileOp
 
 from .analysis import Analysis
 from .collectives import Source, Wanted
-from .contents import Content
+from .contents import IDEMPOTENT, Content
 from .outputs import Output, Outputs, is_right, keeps_scale
 from .program import Point
 from .wording import join_words, name_ranks
-
-_IDEMPOTENT = (TileOp.MAX, TileOp.MIN)
 
 
 class ElementJudge:
@@ -122,7 +119,7 @@ class ElementJudge:
 
     def _repeated(self, mine: Counter[Source]) -> Iterator[Diagnostic]:
         often = {rank: count for (rank, _), count in mine.items() if count > 1}
-        if often and self._terms.op not in _IDEMPOTENT:
+        if often and self._terms.op not in IDEMPOTENT:
             count = often[min(often)]
             alike = [rank for rank in often if often[rank] == count]
             others = name_ranks(often.keys() - set(alike))

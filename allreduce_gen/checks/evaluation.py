@@ -82,11 +82,14 @@ class Evaluation:
             case Combine(tile=tile):
                 self._define(point, tile, self._combine(point, event))
             case Scale(tile=tile, op=op, source=source, scalar=scalar):
-                runs = self._runs(point, source)
+                runs, dtype = self._runs(point, source), tile.dtype
                 self._define(
                     point,
                     tile,
-                    [_with(run, values.scale(op, run.value, scalar)) for run in runs],
+                    [
+                        _with(run, values.scale(op, run.value, scalar, dtype))
+                        for run in runs
+                    ],
                 )
             case Cast(tile=tile, source=source, mode=mode):
                 runs = self._runs(point, source)
@@ -142,8 +145,9 @@ class Evaluation:
 
     def _seen(self, point: Point, access: Access, held: Held) -> Value:
         """What a load that is `point` makes of `held`."""
-        size = access.region.view.dtype.nbytes
-        if held.nbytes not in (None, size) or access.region.view.start % size:
+        dtype, stored = access.region.view.dtype, held.dtype
+        is_cut = stored is not None and stored.nbytes != dtype.nbytes
+        if is_cut or access.region.view.start % dtype.nbytes:
             return self.values.uniform(Unknown("bytes of another element type"))
         node = self.values.nodes[held.value.node]
         if isinstance(node, Unwritten) and node.reader is None:
@@ -151,13 +155,21 @@ class Evaluation:
                 # A slot counts from zero, and what it counts is no data.
                 return self.values.uniform(Unknown("what a slot counts"))
             return self.values.uniform(Unwritten(node.what, point))
-        return held.value
+        return self.as_type(held, dtype)
+
+    def as_type(self, held: Held, dtype: DType) -> Value:
+        """What is `held`, read as elements of type `dtype`."""
+        if held.dtype in (None, dtype):
+            return held.value
+        assert held.dtype is not None
+        return self.values.recast(held.value, held.dtype, dtype)
 
     def _store(self, point: Point, tile: Tile) -> None:
         access = self._analysis.accesses[point.agent][point.at]
         if not access.is_sound:
             return
-        memory, size = self._memory_of(access), tile.dtype.nbytes
+        dtype = tile.dtype
+        memory, size = self._memory_of(access), dtype.nbytes
         runs = self._runs(point, tile)
         for byte, first, count in _spans(access, tile):
             by = first - byte // size
@@ -167,7 +179,7 @@ class Evaluation:
                 if access.mode is Mode.ATOMIC:
                     self._add(point, access, memory, span, moved)
                 else:
-                    memory.write(*span, Held(moved, size, point))
+                    memory.write(*span, Held(moved, dtype, point))
 
     def _cover(
         self, point: Point, runs: list[Run], start: int, stop: int
@@ -195,7 +207,7 @@ class Evaluation:
         value: Value,
     ) -> None:
         """Add `value` to what memory holds; a window starts at zero."""
-        size = access.region.view.dtype.nbytes
+        dtype = access.region.view.dtype
         for start, stop, held in list(memory.read(*span)):
             node = self.values.nodes[held.value.node]
             if isinstance(node, Unwritten) and access.region.view.buffer.is_window:
@@ -203,7 +215,7 @@ class Evaluation:
             else:
                 seen = self._seen(point, access, held)
                 total = self.values.combine(TileOp.ADD, seen, value, atomic=True)
-            memory.write(start, stop, Held(total, size, point))
+            memory.write(start, stop, Held(total, dtype, point))
 
     def _memory_of(self, access: Access) -> Memory:
         return self.memory(access.instance, access.region.view.buffer)

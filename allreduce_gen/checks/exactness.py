@@ -8,19 +8,19 @@ from collections.abc import Iterable
 
 from allreduce_gen.spec import DType
 
-_SCALE_TOL = 2.0**-20  # a factor is written in decimal, and held in FP32
+SCALE_TOL = 2.0**-20  # a factor is written in decimal, and held in FP32
 _DIGITS = {DType.FP32: 24, DType.FP16: 11, DType.BF16: 8}
-_UNSIGNED = (DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64, DType.BOOL)
+UNSIGNED = (DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64, DType.BOOL)
 
 
 def holds(dtype: DType, source: DType) -> bool:
     """Whether every value of type `source` is one of `dtype`, too."""
     if source.is_float:
         return dtype in (source, DType.FP32)
-    signed = source not in _UNSIGNED
+    signed = source not in UNSIGNED
     if dtype.is_float:
         return _bits(source) - signed <= _DIGITS[dtype]
-    if dtype in _UNSIGNED:
+    if dtype in UNSIGNED:
         return not signed and _bits(source) <= _bits(dtype)
     return _bits(source) - signed < _bits(dtype)
 
@@ -51,9 +51,9 @@ def common_scale(scales: Iterable[float], num_ranks: int) -> float | None:
     It is exactly 1 or 1 / `num_ranks` where it is as near as it can be written.
     """
     first, *others = tuple(scales) or (1.0,)
-    if not all(math.isclose(first, one, rel_tol=_SCALE_TOL) for one in others):
+    if not all(math.isclose(first, one, rel_tol=SCALE_TOL) for one in others):
         return None
     for right in (1.0, 1 / num_ranks):
-        if math.isclose(first, right, rel_tol=_SCALE_TOL):
+        if math.isclose(first, right, rel_tol=SCALE_TOL):
             return right
     return first

@@ -40,6 +40,11 @@ class Operand:
         return self.buffer.kind in _OUTPUTS
 
     @property
+    def base(self) -> str:
+        """The name of the buffer, the same in all calls."""
+        return self.buffer.name.partition("@")[0]
+
+    @property
     def call(self) -> str:
         """What tells the buffers of one call from those of others."""
         return self.buffer.name.partition("@")[2]

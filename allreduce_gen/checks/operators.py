@@ -25,6 +25,10 @@ _NAMES = {
     TileOp.MIN: "minimum",
 }
 _MOST_NAMED = 2
+_HELP = (
+    "combine every part of it on every rank by one operator, and scale all of it or "
+    "nothing"
+)
 
 
 class _Place(NamedTuple):
@@ -36,12 +40,20 @@ class _Place(NamedTuple):
     writer: Point | None
 
 
+class _Made(NamedTuple):
+    """A call that makes its output by some operator, and the first store of it."""
+
+    call: str
+    writer: Point | None
+
+
 def compare_operators(
     analysis: Analysis, outputs: Iterable[Output], collective: Collective
 ) -> Iterator[Diagnostic]:
     """AR410 where a part of an output is made by another operator than most of it.
 
-    Each output has an operator of its own; only reductions have any.
+    Each output has an operator of its own, the same in all calls where those are to be
+    alike; only reductions have any.
     """
     found: dict[Operand, dict[Operator, list[_Place]]] = {}
     for output in outputs:
@@ -51,10 +63,58 @@ def compare_operators(
                 place = _Place(output.rank, *content[:2], content.writer)
                 operator = (content.terms.op, content.terms.scale)
                 places.setdefault(operator, []).append(place)
+    mostly: list[tuple[Operand, Operator, Point | None]] = []
     for operand, places in found.items():
         ordered = sorted(places, key=lambda one: -_size(places[one]))
         for operator in ordered[1:]:
             yield _report(analysis, operand, places, (operator, ordered[0]))
+        for operator in ordered[:1]:
+            mostly.append((operand, operator, places[operator][0].writer))
+    if analysis.alike_calls:
+        yield from _compare_calls(analysis, mostly)
+
+
+def _compare_calls(
+    analysis: Analysis, mostly: Iterable[tuple[Operand, Operator, Point | None]]
+) -> Iterator[Diagnostic]:
+    """AR410 for each operator of an output but that of the most calls."""
+    found: dict[tuple[str, int, int], dict[Operator, list[_Made]]] = {}
+    for operand, operator, writer in mostly:
+        key = (operand.base, operand.start, operand.size)
+        made = _Made(operand.call or "1", writer)
+        found.setdefault(key, {}).setdefault(operator, []).append(made)
+    for (name, _, _), calls in found.items():
+        right, *others = sorted(calls, key=lambda operator: -len(calls[operator]))
+        for wrong in others:
+            yield _report_calls(
+                analysis, name, (wrong, calls[wrong]), (right, calls[right])
+            )
+
+
+def _report_calls(
+    analysis: Analysis,
+    name: str,
+    wrong: tuple[Operator, list[_Made]],
+    right: tuple[Operator, list[_Made]],
+) -> Diagnostic:
+    words = [
+        f"{_describe(operator)} in {_name_calls(made)}"
+        for operator, made in (wrong, right)
+    ]
+    writer = wrong[1][0].writer
+    return diagnose(
+        codes.AR410,
+        f"{name} is made by two operators: {words[0]}, but {words[1]}",
+        location=None if writer is None else analysis.program.location(writer),
+        help=_HELP,
+    )
+
+
+def _name_calls(made: list[_Made]) -> str:
+    """`call 2`, `calls 1 and 3`."""
+    return (
+        f"call{'s' if len(made) > 1 else ''} {join_words([one.call for one in made])}"
+    )
 
 
 def _size(places: Iterable[_Place]) -> int:
@@ -76,8 +136,7 @@ def _report(
         codes.AR410,
         f"{operand.name} is made by two operators: {wrong}, but {right}",
         location=None if writer is None else analysis.program.location(writer),
-        help="combine every part of it on every rank by one operator, and scale all of "
-        "it or nothing",
+        help=_HELP,
     )
 
 

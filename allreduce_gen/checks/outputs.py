@@ -10,7 +10,7 @@ from allreduce_gen.ir.memory import Buffer, BufferKind
 
 from .analysis import Analysis
 from .collectives import Collective, Shape, Wanted, fits_shape, wanted
-from .contents import Content, Reader
+from .contents import IDEMPOTENT, Content, Reader
 from .evaluation import Evaluation
 from .operands import Operand, find_operands, find_parts
 
@@ -145,7 +145,7 @@ def _is_altered(output: Output, content: Content, want: Wanted) -> bool:
     terms = content.terms
     return (
         terms.is_pure
-        and sum(term.times for term in terms.terms) == len(want.sources)
+        and (terms.op in IDEMPOTENT or terms.times == len(want.sources))
         and terms.sources == want.sources
         and terms.operands == {output.source}
     )
@@ -212,7 +212,7 @@ def _weight(
     if _is_altered(output, content, want):
         return _ALTERED
     ranks = {rank for rank, _ in sources}
-    if len(ranks) < 2 and sum(term.times for term in content.terms.terms) < 2:
+    if len(ranks) < 2 and content.terms.times < 2:
         is_copy = bool(ranks - {output.rank}) and collective is Collective.ALL_GATHER
         return _NEAR if is_copy else 0
     if sources <= want.sources:

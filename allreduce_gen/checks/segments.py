@@ -6,18 +6,20 @@ import bisect
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from allreduce_gen.spec import DType
+
 from .program import Point
 from .values import Value
 
 
 class Held(NamedTuple):
-    """What a run of memory holds: elements of `nbytes` bytes, stored by `writer`.
+    """What a run of memory holds: elements of type `dtype`, stored by `writer`.
 
-    `nbytes` is None before the first store, when the memory may be of any type.
+    `dtype` is None before the first store, when the memory may be of any type.
     """
 
     value: Value
-    nbytes: int | None
+    dtype: DType | None
     writer: Point | None
 
 

@@ -78,11 +78,12 @@ class Combined:
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """`source op scalar`."""
+    """`source op scalar`, in the element type that both have."""
 
     op: TileOp
     source: int
     scalar: float
+    dtype: DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,24 @@ class Rounded:
     mode: str
 
 
+@dataclass(frozen=True, slots=True)
+class Recast:
+    """The bytes of `source`, elements of type `stored`, taken for another type's."""
+
+    source: int
+    stored: DType
+
+
 Node: TypeAlias = (
-    Leaf | Constant | Unwritten | Unknown | Faulty | Combined | Scaled | Rounded
+    Leaf
+    | Constant
+    | Unwritten
+    | Unknown
+    | Faulty
+    | Combined
+    | Scaled
+    | Rounded
+    | Recast
 )
 
 
@@ -150,11 +167,24 @@ class Values:
             self._number(Combined(op, left.node, right.node, apart, atomic)), shift
         )
 
-    def scale(self, op: TileOp, source: Value, scalar: float) -> Value:
-        return self._wrap(Scaled(op, source.node, scalar), source)
+    def scale(self, op: TileOp, source: Value, scalar: float, dtype: DType) -> Value:
+        return self._wrap(Scaled(op, source.node, scalar, dtype), source)
 
     def round(self, source: Value, dtype: DType, mode: str) -> Value:
         return self._wrap(Rounded(source.node, dtype, mode), source)
+
+    def recast(self, source: Value, stored: DType, dtype: DType) -> Value:
+        """What was `stored` as one type, read as `dtype`; zeros are zeros in all.
+
+        Bytes that are read as what they once were stored as are that again.
+        """
+        match self.nodes[source.node]:
+            case Recast(source=inside, stored=first) if first is dtype:
+                return Value(inside, source.shift)
+            case Recast() | Unwritten() | Unknown() | Constant(value=0.0):
+                return source
+            case _:
+                return self._wrap(Recast(source.node, stored), source)
 
     def move(self, value: Value, by: int) -> Value:
         """`value` as seen from positions that are `by` lower."""
@@ -162,7 +192,7 @@ class Values:
             return value
         return Value(value.node, value.shift + by)
 
-    def _wrap(self, node: Scaled | Rounded, source: Value) -> Value:
+    def _wrap(self, node: Scaled | Rounded | Recast, source: Value) -> Value:
         if source == self.faulty:
             return source
         number = self._number(node)

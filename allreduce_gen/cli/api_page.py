@@ -16,9 +16,10 @@ _INTRODUCTION = """\
 
 <!-- Made from the docstrings; CONTRIBUTING.md says how. -->
 
-An all-reduce of torch tensors inside one process, in three lines:
+An all-reduce of torch tensors inside one process, in three lines after torch:
 
 ```python
+import torch
 from allreduce_gen import AllReduceSpec, generate
 kernel = generate(AllReduceSpec(num_ranks=4, size=4096))
 sums = kernel.run([torch.full((4096,), float(rank)) for rank in range(4)]).outputs

@@ -13,7 +13,7 @@ from allreduce_gen.bench.sweep import run_sweep, sweep_specs
 from allreduce_gen.diagnostics import SCHEMA_VERSION
 from allreduce_gen.spec import Algorithm
 
-from .inspect import format_option
+from .flags import format_option, is_given, refuse_both
 from .output import format_table, print_json, print_note, print_result
 from .words import WordType
 
@@ -42,7 +42,10 @@ from .words import WordType
 def bench_command(repeats: int, sweep: bool, algorithm: str, output_format: str) -> int:
     """Time `check` of two-phase files; exit 1 where it takes longer than promised."""
     if sweep:
+        refuse_both("--repeats", is_given("repeats"), "--sweep", sweep)
         return _sweep(Algorithm(algorithm), output_format)
+    if is_given("algorithm"):
+        raise click.UsageError("--algorithm is the sweep's: give --sweep too")
     times = list(measure_checks(repeats))
     if output_format == "json":
         checks = [asdict(one) | {"is_within": one.is_within} for one in times]

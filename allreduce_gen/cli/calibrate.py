@@ -8,15 +8,14 @@ from pathlib import Path
 import click
 
 from allreduce_gen.calibration import Calibration, calibrate
-from allreduce_gen.costmodel import Fit, format_model, format_seconds
+from allreduce_gen.costmodel import Fit, Sample, format_model, format_seconds
 from allreduce_gen.engines.base import EngineName
 from allreduce_gen.files import write_whole
 from allreduce_gen.targets import PLATFORMS
 
+from .flags import STDOUT, output_option, quiet_option
 from .output import print_note, print_result
-from .words import WordType, parse_sizes
-
-_STDOUT = "-"
+from .words import WordType, parse_sizes, parse_world_sizes
 
 
 @click.command("calibrate")
@@ -36,7 +35,8 @@ _STDOUT = "-"
 )
 @click.option(
     "--ranks",
-    type=parse_sizes,
+    type=parse_world_sizes,
+    metavar="P,P",
     default="2,4,8",
     show_default=True,
     help="World sizes to time.",
@@ -44,6 +44,7 @@ _STDOUT = "-"
 @click.option(
     "--sizes",
     type=parse_sizes,
+    metavar="N,N",
     default="1K,16K,256K",
     show_default=True,
     help="Elements a rank to time.",
@@ -55,8 +56,8 @@ _STDOUT = "-"
     show_default=True,
     help="Runs of each kernel; the shortest counts.",
 )
-@click.option("-o", "--output", default=_STDOUT, help="File to write; - is stdout.")
-@click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
+@output_option
+@quiet_option
 def calibrate_command(
     engine: str,
     platform: str,
@@ -69,7 +70,12 @@ def calibrate_command(
     """Time every algorithm on an engine and fit the cost model to it."""
     try:
         done = calibrate(
-            EngineName(engine), platform, ranks=ranks, sizes=sizes, repeats=repeats
+            EngineName(engine),
+            platform,
+            ranks=ranks,
+            sizes=sizes,
+            repeats=repeats,
+            tell=lambda one: print_note(_timing(one), quiet=quiet),
         )
     except ValueError as error:
         raise click.UsageError(f"{error}: give more --ranks or --sizes") from error
@@ -77,13 +83,18 @@ def calibrate_command(
         raise click.UsageError(f"--engine {engine} needs {error.name}") from error
     summary = tuple(_summary(done))
     text = format_model([done.fit.model], [*summary, *_table(done.fit)])
-    if output == _STDOUT:
+    if output == STDOUT:
         print_result(text.removesuffix("\n"))
     else:
         write_whole(Path(output), text)
     for line in summary:
         print_note(line, quiet=quiet)
     return 0
+
+
+def _timing(one: Sample) -> str:
+    """What is said of a kernel as soon as it is timed."""
+    return f"{one.name}: {format_seconds(max(one.seconds, 0.0))} a call"
 
 
 def _summary(done: Calibration) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,15 +12,25 @@ from allreduce_gen.costmodel import choose_algorithm, format_reason, load_model
 from allreduce_gen.spec import AllReduceSpec
 
 from .output import print_note
+from .words import parse_path
 
 AUTO = "auto"
 """The word of --algorithm that leaves the choice to the cost model."""
 
 cost_model_option = click.option(
     "--cost-model",
-    type=click.Path(path_type=Path),
+    type=parse_path,
+    metavar="FILE",
     help="TOML of measured costs, in place of the uncalibrated defaults.",
 )
+
+
+def refuse_unused_costs(spec_flags: Mapping[str, Any]) -> None:
+    """Raise UsageError for a cost file of a command that only `auto` makes read it."""
+    if spec_flags["cost_model"] is not None and spec_flags["algorithm"] != AUTO:
+        raise click.UsageError(
+            f"--cost-model is read for --algorithm {AUTO} only: give both, or neither"
+        )
 
 
 def choose(spec: AllReduceSpec, cost_model: Path | None) -> AllReduceSpec:

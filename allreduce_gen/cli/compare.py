@@ -21,18 +21,21 @@ from allreduce_gen.report import (
 )
 from allreduce_gen.report.plot import plot_times
 
-from .inspect import format_option
+from .flags import format_option
 from .options import common_options, make_spec
 from .output import print_json, print_note, print_result
-from .words import parse_sizes
+from .words import parse_picture, parse_sizes
 
 
 @click.command("compare")
 @common_options
-@click.option("--sizes", type=parse_sizes, help="Several sizes: 1K,64K,1M.")
+@click.option(
+    "--sizes", type=parse_sizes, metavar="N,N", help="Several sizes: 1K,64K,1M."
+)
 @click.option(
     "--plot",
-    type=click.Path(path_type=Path),
+    type=parse_picture,
+    metavar="FILE",
     help="Time against size as PNG, SVG or PDF.",
 )
 @format_option
@@ -48,8 +51,8 @@ def compare_command(
     if sizes is not None and (size is not None or shape is not None):
         raise click.UsageError("--sizes stands in place of --size and --shape")
     spec = make_spec(size=sizes[0] if sizes else size, shape=shape, **spec_flags)
-    for each in sizes or (spec.size,):
-        refuse(SpecError, check_spec(replace(spec, size=each)))
+    for each in sizes or (spec.size,):  # an algorithm without groups has a row for it
+        refuse(SpecError, check_spec(replace(spec, size=each, groups=None)))
     model = load_model(spec.platform, cost_model)
     compared = [
         compare_algorithms(replace(spec, size=each), model)
@@ -92,6 +95,6 @@ def _plot(
         raise click.UsageError(
             "--plot needs matplotlib: pip install 'allreduce-gen[plot]'"
         ) from error
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise click.UsageError(f"--plot {path}: {error}") from error
     print_note(f"{path}: written")

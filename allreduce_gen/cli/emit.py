@@ -17,24 +17,26 @@ from allreduce_gen.pipeline import generate
 from allreduce_gen.verdicts import run_file
 
 from .certificate import format_certificate
+from .choosing import refuse_unused_costs
+from .flags import STDOUT, output_option, quiet_option, refuse_both
 from .options import make_spec, spec_options
 from .output import print_diagnostics, print_note, print_result
-from .running import format_report
-
-_STDOUT = "-"
+from .ran import format_report
+from .words import parse_path
 
 
 @click.command("emit")
 @spec_options
-@click.option("-o", "--output", default=_STDOUT, help="File to write; - is stdout.")
+@output_option
 @click.option("--run", "run_it", is_flag=True, help="Then run it on the simulator.")
 @click.option("--check-only", is_flag=True, help="Compare with the file only.")
 @click.option(
     "--certificate",
-    type=click.Path(path_type=Path),
+    type=parse_path,
+    metavar="FILE",
     help="File for the reduction expression of every range, and its hash.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
+@quiet_option
 @click.option("-v", "--verbose", is_flag=True, help="Show the plan too.")
 def emit_command(
     output: str,
@@ -46,6 +48,9 @@ def emit_command(
     **spec_flags: Any,
 ) -> int:
     """Emit a proved kernel (the default command)."""
+    refuse_both("-q", quiet, "-v", verbose)
+    refuse_both("--run", run_it, "--check-only", check_only)
+    refuse_unused_costs(spec_flags)
     _refuse_stdout_with(output, run_it=run_it, check_only=check_only)
     _refuse_certificate(certificate, output)
     kernel = generate(make_spec(**spec_flags))
@@ -55,7 +60,7 @@ def emit_command(
     if check_only:
         return max([_compare(one, quiet) for one in files])
     write_together(*files)
-    if output == _STDOUT:
+    if output == STDOUT:
         print_result(kernel.source.removesuffix("\n"))
         return 0
     print_note(f"{output}: {_summary(kernel)}", quiet=quiet)
@@ -69,7 +74,7 @@ def emit_command(
 def _files(kernel: Kernel, output: str, certificate: Path | None) -> list[NewFile]:
     """What is to be written, but for what goes to stdout."""
     files = []
-    if output != _STDOUT:
+    if output != STDOUT:
         files.append(NewFile(path=Path(output), text=kernel.source))
     if certificate is not None:
         text = format_certificate(kernel)
@@ -81,15 +86,15 @@ def _refuse_certificate(certificate: Path | None, output: str) -> None:
     """The certificate is a file, and one of its own."""
     if certificate is None:
         return
-    if str(certificate) == _STDOUT:
+    if str(certificate) == STDOUT:
         raise click.UsageError("--certificate needs a file: stdout is the kernel's")
-    if output != _STDOUT and certificate.resolve() == Path(output).resolve():
+    if output != STDOUT and certificate.resolve() == Path(output).resolve():
         raise click.UsageError(f"-o and --certificate both name {certificate}")
 
 
 def _refuse_stdout_with(output: str, *, run_it: bool, check_only: bool) -> None:
     for flag, given in (("--run", run_it), ("--check-only", check_only)):
-        if given and output == _STDOUT:
+        if given and output == STDOUT:
             raise click.UsageError(f"{flag} needs a file: give -o FILE")
 
 

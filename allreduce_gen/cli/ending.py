@@ -25,7 +25,7 @@ from allreduce_gen.errors import (
 
 from .output import print_diagnostics
 
-REFUSED, USAGE, UNAVAILABLE, OUR_FAULT, INTERRUPTED = 1, 2, 3, 70, 130
+DONE, REFUSED, USAGE, UNAVAILABLE, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 70, 130
 
 _Done = TypeVar("_Done")
 

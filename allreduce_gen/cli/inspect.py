@@ -10,17 +10,10 @@ from allreduce_gen.diagnostics import CODES, find_code, format_code
 from allreduce_gen.ir.printers import format_plan, plan_to_json
 from allreduce_gen.pipeline import generate
 
+from .choosing import refuse_unused_costs
+from .flags import format_option
 from .options import make_spec, spec_options
 from .output import print_json, print_result
-
-format_option = click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print the result.",
-)
 
 
 @click.command("plan")
@@ -28,6 +21,7 @@ format_option = click.option(
 @format_option
 def plan_command(output_format: str, **spec_flags: Any) -> int:
     """Print the plan: constants, windows, steps, edges, cost."""
+    refuse_unused_costs(spec_flags)
     kernel = generate(make_spec(**spec_flags))
     if output_format == "json":
         print_json(plan_to_json(kernel.plan, kernel.cost))

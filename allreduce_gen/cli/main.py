@@ -23,9 +23,9 @@ from .calibrate import calibrate_command
 from .compare import compare_command
 from .doctor import doctor_command
 from .emit import emit_command
-from .ending import INTERRUPTED, OUR_FAULT, REFUSED, USAGE, exit_code
+from .ending import DONE, INTERRUPTED, OUR_FAULT, REFUSED, USAGE, exit_code
 from .inspect import explain_command, plan_command
-from .output import StdoutClosedError, print_diagnostics
+from .output import StdoutError, print_diagnostics, print_note
 from .programs import check_command
 from .report import report_command
 from .running import run_command
@@ -35,6 +35,9 @@ class _DefaultCommand(click.Group):
     """A group whose `emit` needs no name: `allreduce-gen --ranks 4 --size 4096`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args:
+            print_note(ctx.get_help())
+            ctx.exit(USAGE)
         if args and args[0].startswith("-") and args[0] not in ("--help", "--version"):
             args = ["emit", *args]
         return super().parse_args(ctx, args)
@@ -85,13 +88,15 @@ def run_cli(args: Sequence[str] | None = None) -> int:
     except AllReduceGenError as error:
         print_diagnostics(error.diagnostics)
         return exit_code(error)
-    except StdoutClosedError as error:
-        return _closed_stdout(error)
+    except SystemExit:  # click's, where the reader of a help text has gone
+        return DONE
+    except StdoutError as error:
+        return _unwritten(error)
     except Exception as error:  # whatever is left is our bug, and says so
         traceback.print_exc()
         print_diagnostics([_invariant(error)])
         return OUR_FAULT
-    return code if isinstance(code, int) else 0
+    return code if isinstance(code, int) else DONE
 
 
 def _usage(error: click.UsageError) -> int:
@@ -105,13 +110,13 @@ def _usage(error: click.UsageError) -> int:
     return USAGE
 
 
-def _closed_stdout(error: StdoutClosedError) -> int:
+def _unwritten(error: StdoutError) -> int:
     print_diagnostics(
         [
             diagnose(
                 codes.AR604,
                 str(error),
-                help="read all of the output, or write to a file with -o",
+                help="send stdout to a file or a pipe that takes all of it",
             )
         ]
     )

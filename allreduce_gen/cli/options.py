@@ -57,10 +57,17 @@ _ALGORITHM = click.option(
     help="How the data moves; auto asks the cost model.",
 )
 
+_BECAUSE = click.option(
+    "--because", default="", help="Why, for the kernel's docstring."
+)
+
 _SPEC_OPTIONS = (
     click.option("--ranks", type=int, required=True, help="World size."),
     click.option(
-        "--size", type=parse_size, metavar="N", help="Elements a rank; also 64K, 1M."
+        "--size",
+        type=parse_size,
+        metavar="N",
+        help="Elements a rank; also 64K, 1M, 1G.",
     ),
     click.option(
         "--shape", type=parse_shape, metavar="RxC", help="Or a rank's tensor: 128x4096."
@@ -105,7 +112,7 @@ _SPEC_OPTIONS = (
         is_flag=True,
         help="Refuse a size that the ranks do not divide.",
     ),
-    click.option("--because", default="", help="Why, for the kernel's docstring."),
+    _BECAUSE,
     cost_model_option,
 )
 
@@ -118,9 +125,10 @@ def spec_options(command: _Command) -> _Command:
 
 
 def common_options(command: _Command) -> _Command:
-    """The same without --algorithm, for commands that take all of them."""
+    """The same without what is about one algorithm, for commands that take all."""
     for option in reversed(_SPEC_OPTIONS):
-        command = command if option is _ALGORITHM else option(command)
+        if option not in (_ALGORITHM, _BECAUSE):
+            command = option(command)
     return command
 
 

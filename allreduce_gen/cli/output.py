@@ -6,7 +6,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -18,29 +19,41 @@ from allreduce_gen.diagnostics import Diagnostic, Severity, format_diagnostic
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow"}
 
 
-class StdoutClosedError(Exception):
-    """Whoever read stdout has gone, or it cannot be written; the text says which."""
+class StdoutError(Exception):
+    """A result did not get to stdout; the text says why."""
 
 
 def print_result(text: str) -> None:
-    """One result, on stdout. Raises StdoutClosedError where it does not get there."""
+    """One result, on stdout. Raises StdoutError where it does not get there."""
     # It is None where the shell has closed it (`>&-`), whatever its type says.
     stdout: TextIO | None = sys.stdout
     if stdout is None:
-        raise StdoutClosedError("stdout is closed")
+        raise StdoutError("stdout is closed")
     try:
-        stdout.write(f"{text}\n")
-        stdout.flush()
+        with _without_reader(stdout):
+            stdout.write(f"{text}\n")
+            stdout.flush()
     except OSError as error:
-        # The interpreter would try to write the rest once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
-        raise StdoutClosedError(_what_happened(error)) from error
+        _discard(stdout)
+        reason = (error.strerror or str(error)).lower()
+        raise StdoutError(f"stdout could not be written: {reason}") from error
 
 
-def _what_happened(error: OSError) -> str:
-    if isinstance(error, BrokenPipeError):
-        return "stdout was closed before everything was written"
-    return f"stdout could not be written: {(error.strerror or str(error)).lower()}"
+@contextmanager
+def _without_reader(stream: TextIO) -> Iterator[None]:
+    """Let a reader that has gone miss the rest: that is no error, and changes none."""
+    try:
+        yield
+    except BrokenPipeError:
+        _discard(stream)
+
+
+def _discard(stream: TextIO) -> None:
+    """What is left for `stream` leads nowhere.
+
+    The interpreter would try to write it once more when it ends.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def format_table(table: Table) -> str:
@@ -59,7 +72,9 @@ def print_json(data: Any) -> None:
 def print_note(text: str, *, quiet: bool = False) -> None:
     """What happened, on stderr."""
     if not quiet:
-        sys.stderr.write(f"{text}\n")
+        with _without_reader(sys.stderr):
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
@@ -70,4 +85,6 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
         head, _, rest = format_diagnostic(diagnostic).partition(":")
         text.append(head, style=_STYLES[diagnostic.severity])
         text.append(f":{rest}")
-        console.print(text)
+        with console.capture() as captured:
+            console.print(text)
+        print_note(captured.get().removesuffix("\n"))

@@ -8,15 +8,39 @@ from pathlib import Path
 import click
 
 from allreduce_gen.checks import Collective
+from allreduce_gen.diagnostics import codes, diagnose
+from allreduce_gen.errors import SpecError
 from allreduce_gen.targets import PLATFORMS
 from allreduce_gen.verdicts import check_file
 
+from .flags import quiet_option
 from .judged import FORMATS, judge_files, print_judged
 from .scripting import ScriptCommand, as_script_where_needed
 from .words import WordType
 
+
+def _refuse_no_ranks(
+    ctx: click.Context, param: click.Parameter, ranks: int | None
+) -> int | None:
+    """The number of ranks. Raises SpecError (AR101) for one below 1."""
+    if ranks is not None and ranks < 1:
+        raise SpecError(
+            [
+                diagnose(
+                    codes.AR101,
+                    f"{ranks} ranks; a program runs on at least 1",
+                    help="give --ranks 1 or more",
+                )
+            ]
+        )
+    return ranks
+
+
 ranks_option = click.option(
-    "--ranks", type=int, help="World size, where the file does not say."
+    "--ranks",
+    type=int,
+    callback=_refuse_no_ranks,
+    help="World size, where the file does not say.",
 )
 platform_option = click.option(
     "-p",
@@ -53,7 +77,7 @@ platform_option = click.option(
     show_default=True,
     help="How to print the verdicts.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
+@quiet_option
 def check_command(
     files: tuple[Path, ...],
     ranks: int | None,

@@ -12,15 +12,14 @@ from allreduce_gen.files import write_whole
 from allreduce_gen.pipeline import generate
 from allreduce_gen.report import format_page
 
+from .flags import STDOUT, output_option, quiet_option
 from .options import make_spec, spec_options
 from .output import print_diagnostics, print_note, print_result
-
-_STDOUT = "-"
 
 
 @click.command("report")
 @spec_options
-@click.option("-o", "--output", default=_STDOUT, help="File to write; - is stdout.")
+@output_option
 @click.option(
     "--ports",
     type=click.Choice(["reader", "both"]),
@@ -28,7 +27,7 @@ _STDOUT = "-"
     show_default=True,
     help="Whose port a transfer takes in the timeline.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
+@quiet_option
 def report_command(
     output: str, ports: str, quiet: bool, cost_model: Path | None, **spec_flags: Any
 ) -> int:
@@ -37,7 +36,7 @@ def report_command(
     print_diagnostics(kernel.warnings)
     model = load_model(kernel.spec.platform, cost_model)
     page = format_page(kernel, model, charges_source=ports == "both")
-    if output == _STDOUT:
+    if output == STDOUT:
         print_result(page.removesuffix("\n"))
         return 0
     write_whole(Path(output), page)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from allreduce_gen.diagnostics import SCHEMA_VERSION
-from allreduce_gen.diagnostics.wording import plural
-from allreduce_gen.engines.all_reduce import RunReport
 from allreduce_gen.engines.base import EngineName, RunOptions, Schedule
 from allreduce_gen.engines.mpi import joined_rank
 from allreduce_gen.engines.pypto import compile_source
 from allreduce_gen.scripts import needs_script
 from allreduce_gen.sessions import ScriptOptions
-from allreduce_gen.verdicts import check_for_run, run_checked
+from allreduce_gen.verdicts import CheckedProgram, check_for_run, run_checked
 
 from .ending import as_rank, time_limit
-from .inspect import format_option
-from .output import print_json, print_note, print_result
+from .flags import format_option, quiet_option
+from .output import print_result
 from .programs import platform_option, ranks_option
+from .ran import Ran, print_ran, refused_as_data
 from .scripting import ScriptCommand, run_as_script, script_arguments
 from .words import WordType
 
@@ -47,13 +45,13 @@ from .words import WordType
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the schedule.")
 @click.option(
     "--schedule",
-    type=click.Choice([one.value for one in Schedule]),
+    type=WordType([one.value for one in Schedule]),
     default=Schedule.RANDOM.value,
     show_default=True,
     help="In what order the simulator lets ranks run.",
 )
 @format_option
-@click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
+@quiet_option
 def run_command(
     file: Path,
     ranks: int | None,
@@ -76,56 +74,77 @@ def run_command(
     programs are checked and simulated, the exit code is the script's own.
     """
     devices = _parse_devices(device)
-    num_ranks = ranks if devices is None else len(devices)
-    options = RunOptions(
-        seed=seed, schedule=Schedule(schedule), timeout=timeout, devices=devices
+    job = _Job(
+        file=file,
+        engine=EngineName(engine),
+        platform=platform,
+        num_ranks=ranks if devices is None else len(devices),
+        options=RunOptions(
+            seed=seed, schedule=Schedule(schedule), timeout=timeout, devices=devices
+        ),
     )
-    name = EngineName(engine)
-    is_rank = name is EngineName.MPI and joined_rank() is not None
-    with time_limit(timeout):  # to look into the file is to execute it
-        is_plain = compile_only or is_rank
-        if script_arguments() is not None or (not is_plain and needs_script(file)):
-            script = ScriptOptions(num_ranks=num_ranks, run=options)
-            return run_as_script(file, name, script)
-    if compile_only:
-        return _compile(file, name, platform, num_ranks, options)
-    if is_rank:
-        reports = as_rank(lambda: _run(file, name, platform, num_ranks, options))
-    else:
-        reports = _run(file, name, platform, num_ranks, options)
-    if reports is not None:
-        _print_reports(file, reports, output_format, quiet)
-    return 0
+
+    def work() -> int:
+        if _is_script(job, compile_only=compile_only):
+            script = ScriptOptions(num_ranks=job.num_ranks, run=job.options)
+            return run_as_script(file, job.engine, script)
+        if compile_only:
+            return _compile(job)
+        ran = as_rank(lambda: _run(job)) if job.is_rank else _run(job)
+        if ran is not None:
+            print_ran(file, ran, output_format, quiet=quiet)
+        return 0
+
+    return refused_as_data(file, output_format, work)
 
 
-def _run(
-    file: Path,
-    engine: EngineName,
-    platform: str,
-    num_ranks: int | None,
-    options: RunOptions,
-) -> tuple[RunReport, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """What is run, on what, and how."""
+
+    file: Path
+    engine: EngineName
+    platform: str
+    num_ranks: int | None
+    options: RunOptions
+
+    @property
+    def is_rank(self) -> bool:
+        """Whether this process is one rank of the job that mpiexec started."""
+        return self.engine is EngineName.MPI and joined_rank() is not None
+
+    def check(self) -> tuple[CheckedProgram, ...]:
+        """The file's programs. Raises CheckError for what is not sound."""
+        with time_limit(self.options.timeout):
+            return check_for_run(
+                self.file, num_ranks=self.num_ranks, platform=self.platform
+            )
+
+
+def _is_script(job: _Job, *, compile_only: bool) -> bool:
+    """Whether the file is run as a script: asked for, or there is no other way."""
+    if script_arguments() is not None:
+        return True
+    with time_limit(job.options.timeout):  # to look into the file is to execute it
+        return not (compile_only or job.is_rank) and needs_script(job.file)
+
+
+def _run(job: _Job) -> list[Ran]:
     """The limit holds for checking, and for running; other processes keep it."""
-    with time_limit(options.timeout):
-        checked = check_for_run(file, num_ranks=num_ranks, platform=platform)
-    here = engine is EngineName.SIMULATOR
-    with time_limit(options.timeout) if here else nullcontext():
-        return tuple(run_checked(one, engine, options) for one in checked)
+    checked = job.check()
+    here = job.engine is EngineName.SIMULATOR
+    with time_limit(job.options.timeout) if here else nullcontext():
+        return [
+            Ran(program=one, report=run_checked(one, job.engine, job.options))
+            for one in checked
+        ]
 
 
-def _compile(
-    file: Path,
-    engine: EngineName,
-    platform: str,
-    num_ranks: int | None,
-    options: RunOptions,
-) -> int:
-    if engine is not EngineName.PYPTO:
+def _compile(job: _Job) -> int:
+    if job.engine is not EngineName.PYPTO:
         raise click.UsageError("--compile-only needs --engine pypto: no other compiles")
-    with time_limit(options.timeout):
-        checked = check_for_run(file, num_ranks=num_ranks, platform=platform)
-    for one in checked:
-        print_result(str(compile_source(one.source, options)))
+    for one in job.check():
+        print_result(str(compile_source(one.source, job.options)))
     return 0
 
 
@@ -141,38 +160,3 @@ def _parse_devices(device: str | None) -> tuple[int, ...] | None:
             f"-d: {device!r} names a device twice; each rank has its own"
         )
     return tuple(map(int, ids))
-
-
-def _print_reports(
-    file: Path, reports: tuple[RunReport, ...], output_format: str, quiet: bool
-) -> None:
-    if output_format == "json":
-        print_json([_report_to_json(report) for report in reports])
-        return
-    for report in reports:
-        print_note(f"{file}: {format_report(report)}", quiet=quiet)
-    print_result("OK")
-
-
-def format_report(report: RunReport) -> str:
-    """What a run moved, in one line."""
-    busiest = max(counter.remote_bytes for counter in report.counters)
-    return (
-        f"{plural(report.num_ranks, 'rank')} x {plural(report.size, 'element')} "
-        "right on every rank; "
-        f"{busiest} remote bytes on the busiest rank"
-    )
-
-
-def _report_to_json(report: RunReport) -> dict[str, Any]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "num_ranks": report.num_ranks,
-        "calls": report.calls,
-        "size": report.size,
-        "correct": True,
-        "remote_bytes": [counter.remote_bytes for counter in report.counters],
-        "events": sum(counter.events for counter in report.counters),
-        "notifies": sum(counter.notifies for counter in report.counters),
-        "waits": sum(counter.waits for counter in report.counters),
-    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,12 +17,43 @@ DEFAULT_PLATFORM = "a2a3sim"
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
+PICTURES = (".png", ".svg", ".pdf")
+"""Suffixes of the pictures that --plot writes."""
+
+
+def parse_name(text: str) -> str:
+    """The name of a file, or `-`."""
+    if not text.strip():
+        raise click.BadParameter("a file needs a name; this one is empty")
+    return text
+
+
+def parse_path(text: str) -> Path:
+    """The path of a file."""
+    return Path(parse_name(text))
+
+
+def parse_picture(text: str) -> Path:
+    """The path of a picture: PNG, SVG or PDF."""
+    path = parse_path(text)
+    if path.suffix not in PICTURES:
+        raise click.BadParameter(f"{text!r} does not end in {', '.join(PICTURES)}")
+    return path
+
+
+def parse_world_sizes(text: str) -> tuple[int, ...]:
+    """Several numbers of ranks: `2,4,8`."""
+    if re.fullmatch(r"[+-]?\d+(,[+-]?\d+)*", text) is None:
+        raise click.BadParameter(f"{text!r} is no list of numbers of ranks like 2,4,8")
+    return tuple(map(int, text.split(",")))
+
+
 def parse_size(text: str) -> int:
-    """A number of elements: `4096`, `64K`, `1M` (1024-based)."""
+    """A number of elements: `4096`, `64K`, `1M`, `1G` (1024-based; also `1k`)."""
     parsed = re.fullmatch(r"([+-]?\d+)([KMG]?)", text.strip(), re.IGNORECASE)
     if parsed is None:
         raise click.BadParameter(
-            f"{text!r} is no number of elements like 4096, 64K or 1M"
+            f"{text!r} is no number of elements like 4096, 64K, 1M or 1G"
         )
     return int(parsed[1]) * _UNITS[parsed[2].upper()]
 
@@ -47,12 +79,14 @@ def parse_groups(text: str) -> tuple[int, int]:
 
 
 class WordType(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
-    """One word of a list; a hyphen stands for an underscore."""
+    """One word of a list; hyphens and underscores are the same."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
-        return super().convert(str(value).replace("-", "_"), param, ctx)
+        known = {one.replace("-", "_"): one for one in self.choices}
+        word = known.get(str(value).replace("-", "_"), value)
+        return super().convert(word, param, ctx)
 
 
 class DTypeType(WordType):

@@ -29,6 +29,10 @@ DEFAULTS = Path(__file__).with_name("defaults.toml")
 
 _HELP = "allreduce-gen calibrate writes a whole cost file; docs/reference/cost-model.md"
 
+_WANTED_FILE = (
+    "give --cost-model a TOML file; allreduce-gen calibrate -o FILE writes one"
+)
+
 
 def load_model(platform: str, path: Path | None = None) -> CostModel:
     """The cost model of `platform` from the file at `path`, else the default one.
@@ -73,7 +77,8 @@ def _read(file: Path, shown: str) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
-        raise SpecError([_fault(shown, f"cannot be read: {reason}")]) from error
+        what = f"cannot be read: {reason[0].lower()}{reason[1:]}"
+        raise SpecError([_fault(shown, what, help=_WANTED_FILE)]) from error
     except tomllib.TOMLDecodeError as error:
         raise SpecError([_fault(shown, f"is no TOML: {error}")]) from error
 
@@ -113,7 +118,7 @@ def _wanted(shown: str, key: str, seen: object, wanted: str) -> Diagnostic:
     return _fault(shown, f"has {key} = {seen!r}; wanted {wanted}")
 
 
-def _fault(shown: str, what: str) -> Diagnostic:
+def _fault(shown: str, what: str, *, help: str = _HELP) -> Diagnostic:
     return diagnose(
-        codes.AR107, f"{shown} {what}", help=_HELP, location=Location(file=shown)
+        codes.AR107, f"{shown} {what}", help=help, location=Location(file=shown)
     )

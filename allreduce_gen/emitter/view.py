@@ -93,6 +93,17 @@ class KernelView(Drawing):
         return f"{wide}{then}{' and '.join(last)}" if last else ""
 
     @property
+    def rounding_clause(self) -> str:
+        """The same of a sentence that has another subject."""
+        last = ["scaled by 1/P"] if self.is_scaled else []
+        wide = ""
+        if accumulator(self.spec) is not self.spec.dtype:
+            wide = f", in {accumulator(self.spec).name}"
+            last.append("rounded once")
+        subject = "the sum" if self.is_scaled else "the result"
+        return f"{wide}, and {subject} is {' and '.join(last)}" if last else ""
+
+    @property
     def expressions(self) -> tuple[str, ...]:
         """What is combined first, in brackets, where ranks are few enough to show."""
         if not self.draws_all_ranks:
@@ -120,6 +131,11 @@ class KernelView(Drawing):
     def has_exit_barrier(self) -> bool:
         """Whether a last barrier lets windows be written again."""
         return "wait_done" in self.steps
+
+    @property
+    def has_barrier_rounds(self) -> bool:
+        """Whether some barrier goes in rounds."""
+        return any(name.startswith("barrier_") for name in self.steps)
 
     @property
     def is_ascending(self) -> bool:

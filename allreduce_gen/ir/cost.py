@@ -21,7 +21,8 @@ class Cost:
 
     `bound_bytes` is 2(P-1)/P of the vector, the least that an all-reduce moves through
     one port (Patarasuk and Yuan 2009); `mesh_bytes` is (P-1) vectors, what reading all
-    peers' whole vectors takes. A transfer from a rank to itself is not remote.
+    peers' whole vectors takes, with the padding that a mesh of the same spec has. A
+    transfer from a rank to itself is not remote.
     `barrier_rounds` are the times a rank waits, for however many peers at once.
     `saved_window_bytes` is the second window that a plan in place does without.
     """
@@ -48,8 +49,8 @@ def measure_cost(plan: Plan, trace: Trace) -> Cost:
         remote_bytes=max(remote),
         total_remote_bytes=sum(remote),
         bound_bytes=2 * (spec.num_ranks - 1) / spec.num_ranks * spec.size_bytes,
-        mesh_bytes=(spec.num_ranks - 1) * spec.size_bytes,
-        barrier_rounds=max(_rounds(one.events) for one in trace.agents),
+        mesh_bytes=(spec.num_ranks - 1) * plan.mesh_elems * spec.dtype.nbytes,
+        barrier_rounds=max(map(_rounds, trace.agents)),
         notifies=max(_count(one.events, Notify) for one in trace.agents),
         waits=max(_count(one.events, Wait) for one in trace.agents),
         window_bytes=window_bytes,
@@ -73,13 +74,19 @@ def _remote_bytes(one: AgentTrace) -> int:
     )
 
 
-def _rounds(events: Iterable[Event]) -> int:
-    """Waits that do not directly follow another one."""
+def _rounds(one: AgentTrace) -> int:
+    """Waits that do not directly follow another one, but for slots lowered between."""
+    events = (event for event in one.events if not _is_own(event, one.agent.rank))
     pairs = itertools.pairwise((None, *events))
     return sum(
         isinstance(event, Wait) and not isinstance(before, Wait)
         for before, event in pairs
     )
+
+
+def _is_own(event: Event, rank: int) -> bool:
+    """Whether `event` changes a slot of `rank` itself: nobody waits for that."""
+    return isinstance(event, Notify) and event.peer == rank
 
 
 def _count(events: Iterable[Event], kind: type[Notify] | type[Wait]) -> int:

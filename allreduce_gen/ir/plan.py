@@ -60,6 +60,8 @@ class Plan:
     `edges` are the Edge objects between the two.
     `signal_rows` names the rows of the signal window, in order and without gaps.
     `scalars` are the kernel's INT32 arguments after its tensors.
+    `mesh_elems` are what a mesh of the same spec moves between two ranks, with its
+    padding: the measure of what this plan moves.
     """
 
     spec: AllReduceSpec
@@ -68,6 +70,7 @@ class Plan:
     constants: tuple[Constant, ...]
     signal_rows: tuple[SignalRow, ...]
     windows: tuple[Window, ...]
+    mesh_elems: int
     bindings: tuple[Binding, ...] = ()
     factors: tuple[Factor, ...] = ()
     scalars: tuple[str, ...] = ()

@@ -97,7 +97,8 @@ class Span:
 
     `var` counts the full tiles where they are a loop. Of the last tile only the first
     `cut` elements are moved, where that is given. Elements from `limit` on, counted in
-    the target, do not exist: a tile is cut there when the kernel runs.
+    the target, do not exist: a tile is cut there when the kernel runs. `may_be_empty`
+    says whether a tile may start there or after it, so that it is left out.
     """
 
     tile: Expr
@@ -105,6 +106,7 @@ class Span:
     tail: Expr = ZERO
     cut: Expr | None = None
     limit: Expr | None = None
+    may_be_empty: bool = True
     var: str = "t"
 
     @property

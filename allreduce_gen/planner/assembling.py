@@ -22,6 +22,7 @@ from allreduce_gen.ir.steps import (
 )
 from allreduce_gen.spec import AllReduceSpec
 
+from .grids import mesh_elems
 from .reducing import factors
 from .rows import reuse_scalars
 
@@ -44,6 +45,7 @@ def assemble(
         constants=tuple(dict.fromkeys((num_ranks, *constants))),
         signal_rows=rows,
         windows=windows,
+        mesh_elems=mesh_elems(spec),
         bindings=bindings,
         factors=factors(spec),
         scalars=reuse_scalars(spec),

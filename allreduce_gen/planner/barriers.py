@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from allreduce_gen.ir.constants import Constant
-from allreduce_gen.ir.expr import ONE, Name
+from allreduce_gen.ir.expr import ONE, Name, format_expr
 from allreduce_gen.ir.plan import SignalRow
 from allreduce_gen.ir.steps import (
     Binding,
@@ -144,10 +144,11 @@ def _clear(
 def _dissemination(
     spec: AllReduceSpec, row: SignalRow, name: str, team: Team, members: int
 ) -> Barrier:
+    rounds_name = "BARRIER_ROUNDS" if team is WORLD else f"{name.upper()}_ROUNDS"
     rounds = Constant(
-        name="BARRIER_ROUNDS" if team is WORLD else f"{name.upper()}_ROUNDS",
+        name=rounds_name,
         value=(members - 1).bit_length(),
-        meaning="2 to their power is at least the number of ranks",
+        meaning=f"2 ** {rounds_name} >= {format_expr(team.size)}",
     )
     behind = OnePeer(peer=_BEHIND)
     block = Block(

@@ -38,6 +38,11 @@ class Chunking:
         """Whether some rank's chunk holds no element."""
         return (self.parts - 1) * self.chunk.value >= self.size.value
 
+    def has_empty_tiles(self, tile: Constant) -> bool:
+        """Whether some chunk has a whole tile or tail without an element."""
+        last = (self.chunk.value - 1) // tile.value * tile.value
+        return (self.parts - 1) * self.chunk.value + last >= self.size.value
+
     @property
     def width(self) -> Constant:
         """Elements of a window that holds every chunk whole."""

@@ -25,7 +25,7 @@ from .assembling import assemble
 from .barriers import exit_rows, make_exit
 from .grids import Grid, lay_grid
 from .handshakes import shake_hands
-from .mesh import combine_slots
+from .mesh import combine_rows
 from .rows import allot_rows
 from .teams import WORLD
 from .tiling import reduce_bytes
@@ -43,7 +43,7 @@ def plan_dissemination(spec: AllReduceSpec) -> Plan:
         name="stage_in",
         phase=Phase.STAGE_IN,
         source=Place(window=INPUT, at=ZERO),
-        target=Place(window="slots", at=ZERO, row=MY_RANK),
+        target=Place(window="inputs", at=ZERO, row=MY_RANK),
         span=grid.staging.span,
         tile_name="staged",
     )
@@ -53,11 +53,11 @@ def plan_dissemination(spec: AllReduceSpec) -> Plan:
         (
             stage_in,
             _gather(spec, grid),
-            combine_slots(spec, grid),
+            combine_rows(spec, grid),
             *exit_barrier.steps,
         ),
         rows=rows,
-        windows=(grid.window("slots", spec.dtype, NUM_RANKS),),
+        windows=(grid.window("inputs", spec.dtype, NUM_RANKS),),
         constants=(
             *grid.constants,
             Constant(name="ROUNDS", value=depth),
@@ -77,8 +77,8 @@ def _gather(spec: AllReduceSpec, grid: Grid) -> Block:
     take = Move(
         name="take_vectors",
         phase=Phase.ALL_GATHER,
-        source=Place(window="slots", at=ZERO, row=owners.rank, peer=_AHEAD),
-        target=Place(window="slots", at=ZERO, row=owners.rank),
+        source=Place(window="inputs", at=ZERO, row=owners.rank, peer=_AHEAD),
+        target=Place(window="inputs", at=ZERO, row=owners.rank),
         span=grid.span(),
         tile_name="vector",
         peers=owners,

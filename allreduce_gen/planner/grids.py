@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 
 from allreduce_gen.ir.constants import Constant
 from allreduce_gen.ir.expr import ONE, Const, Expr, Name
+from allreduce_gen.ir.pieces import cut_span
 from allreduce_gen.ir.plan import Window
 from allreduce_gen.ir.steps import Span
-from allreduce_gen.spec import AllReduceSpec, DType
+from allreduce_gen.spec import AllReduceSpec, DType, Transfer
 from allreduce_gen.targets import aligned_elems
 
-from .tiling import Tiling, choose_tile, split_exact
+from .tiling import Tiling, choose_tile, reduce_bytes, split_exact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +49,15 @@ class Grid:
 
     def span(self, chunks: Expr = ONE, *, limited: bool = False) -> Span:
         """`chunks` consecutive chunks; where `limited`, only what the vector holds."""
-        limit = Name(self.size.name) if limited and self.is_ragged else None
-        if self.tile is None or self.tiles is None:
-            return Span(tile=Name(self.chunk.name), num_tiles=chunks, limit=limit)
-        tiles = chunks * Name(self.tiles.name)
-        return Span(tile=Name(self.tile.name), num_tiles=tiles, limit=limit)
+        tile, tiles = self.chunk, chunks
+        if self.tile is not None and self.tiles is not None:
+            tile, tiles = self.tile, chunks * Name(self.tiles.name)
+        return Span(
+            tile=Name(tile.name),
+            num_tiles=tiles,
+            limit=Name(self.size.name) if limited and self.is_ragged else None,
+            may_be_empty=self.width.value - tile.value >= self.size.value,
+        )
 
     def holds_elements(self, start: Expr) -> Expr | None:
         """The guard of what is done to the chunk at `start`, where some are empty."""
@@ -77,20 +82,45 @@ def lay_grid(
     part = -(-spec.size // parts)
     count = max(-(-part // most.value), 1)
     elems = most.value if spec.tile and count > 1 else _even(spec, part, count)
-    width = _width(spec, parts * count * elems)
-    chunk = Constant(name=chunk_name, value=count * elems) if parts > 1 else width
+    if parts > 1:
+        padded = f"elements of a window: every {chunk_name.lower()} whole"
+        width = _width(spec, parts * count * elems, padded)
+        chunk = Constant(name=chunk_name, value=count * elems)
+    else:
+        what = "every tile whole" if count > 1 else "whole 32-byte blocks"
+        width = chunk = _width(
+            spec, count * elems, f"elements of a window's row: {what}"
+        )
     size = Constant(name="SIZE", value=spec.size)
     tile = replace(most, value=elems) if count > 1 else None
-    staged = tile or replace(most, name="STAGE_TILE")
+    tiles = _tiles(chunk, count) if tile else None
+    if tile and tiles and chunk == size:
+        staging = _whole(tile, tiles)
+    else:
+        staged = tile or replace(most, name="STAGE_TILE")
+        staging = split_exact(spec, size, width, staged)
     return Grid(
         size=size,
         chunk=chunk,
         width=width,
         parts=parts,
         tile=tile,
-        tiles=_tiles(chunk, count) if tile else None,
-        staging=split_exact(spec, size, width, staged),
+        tiles=tiles,
+        staging=staging,
     )
+
+
+def mesh_elems(spec: AllReduceSpec) -> int:
+    """Elements that a mesh of `spec` moves between two ranks.
+
+    Reading takes the vector's last tile whole, writing leaves its padding out.
+    """
+    if spec.transfer is Transfer.PUSH:
+        return spec.size
+    grid = lay_grid(spec, 1, reduce_bytes(spec))
+    env = {one.name: one.value for one in grid.constants}
+    pieces = cut_span(grid.staging.span, 0, env)
+    return sum(one.count * one.elems for one in pieces)
 
 
 def _even(spec: AllReduceSpec, part: int, count: int) -> int:
@@ -99,11 +129,16 @@ def _even(spec: AllReduceSpec, part: int, count: int) -> int:
     return -(-part // (count * block)) * block
 
 
-def _width(spec: AllReduceSpec, elems: int) -> Constant:
+def _width(spec: AllReduceSpec, elems: int, meaning: str) -> Constant:
     if elems == spec.size:
         return Constant(name="SIZE", value=spec.size)
-    meaning = "elements of a window: every tile whole"
     return Constant(name="PADDED", value=elems, meaning=meaning)
+
+
+def _whole(tile: Constant, tiles: Constant) -> Tiling:
+    """A vector that is one chunk without padding: staged as it is exchanged."""
+    span = Span(tile=Name(tile.name), num_tiles=Name(tiles.name))
+    return Tiling(span=span, constants=(tile, tiles))
 
 
 def _tiles(chunk: Constant, count: int) -> Constant:

@@ -10,10 +10,10 @@ owns a chunk, so every rank combines in the order of the ranks, for all to get t
 bits. Windows that persist need a second barrier, B: the next call stages over inputs
 that peers may still be reading.
 
-Pushed, every rank writes its elements into its slot on every peer, and after the
-barrier each combines its slots where they are:
+Pushed, every rank writes its elements into a row of its own on every peer, and after
+the barrier each combines its rows where they are:
 
-    rank 0   -> slot 0 of 0 1 2 3 | A | + slots 0 1 2 3
+    rank 0   -> row 0 of 0 1 2 3 | A | + rows 0 1 2 3
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def plan_mesh(spec: AllReduceSpec) -> Plan:
     steps = (
         _push(grid) if pushes else _stage_in(grid),
         *barriers[0].steps,
-        combine_slots(spec, grid) if pushes else _combine_windows(spec, grid),
+        combine_rows(spec, grid) if pushes else _combine_windows(spec, grid),
         *(step for one in barriers[1:] for step in one.steps),
         *clear_slots(spec),
     )
     window = (
-        grid.window("slots", spec.dtype, NUM_RANKS)
+        grid.window("inputs", spec.dtype, NUM_RANKS)
         if pushes
         else grid.window("data", spec.dtype)
     )
@@ -57,7 +57,12 @@ def plan_mesh(spec: AllReduceSpec) -> Plan:
         steps,
         rows=rows,
         windows=(window,),
-        constants=(*grid.constants, *barriers[0].constants),
+        constants=(
+            grid.size,
+            grid.width,
+            *grid.staging.constants,
+            *barriers[0].constants,
+        ),
     )
 
 
@@ -79,19 +84,19 @@ def _push(grid: Grid) -> Move:
         name="push",
         phase=Phase.STAGE_IN,
         source=Place(window=INPUT, at=ZERO),
-        target=Place(window="slots", at=ZERO, row=MY_RANK, peer=ranks.rank),
+        target=Place(window="inputs", at=ZERO, row=MY_RANK, peer=ranks.rank),
         span=grid.staging.span,
         tile_name="piece",
         targets=ranks,
     )
 
 
-def combine_slots(spec: AllReduceSpec, grid: Grid) -> Reduce:
-    """Combine the rows of this rank's slots window into y, rank 0's first."""
-    slots = in_order(spec, "slot", 1)
-    first = Place(window="slots", at=ZERO)
-    other = Place(window="slots", at=ZERO, row=slots.rank)
-    return _combine(spec, grid, first, other, slots)
+def combine_rows(spec: AllReduceSpec, grid: Grid) -> Reduce:
+    """Combine the rows of this rank's window into y, rank 0's first."""
+    rows = in_order(spec, "peer", 1)
+    first = Place(window="inputs", at=ZERO)
+    other = Place(window="inputs", at=ZERO, row=rows.rank)
+    return _combine(spec, grid, first, other, rows)
 
 
 def _combine_windows(spec: AllReduceSpec, grid: Grid) -> Reduce:

@@ -44,7 +44,9 @@ def plan_recursive_doubling(spec: AllReduceSpec) -> Plan:
     fold = Fold(spec=spec, core=power_below(spec.num_ranks), grid=grid)
     rounds = Constant(name="ROUNDS", value=fold.core.bit_length() - 1)
     vectors = Constant(
-        name="VECTORS", value=rounds.value + 1, meaning="what each round starts from"
+        name="VECTORS",
+        value=rounds.value + 1,
+        meaning="the input, and one for each round's result",
     )
     rows = allot_rows(paired=1, **fold.rows, **exit_rows(spec))
     exit_barrier = make_exit(spec, rows)

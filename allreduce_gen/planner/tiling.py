@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from allreduce_gen.ir.constants import Constant
-from allreduce_gen.ir.expr import ONE, ZERO, Expr, Name
+from allreduce_gen.ir.expr import ONE, ZERO, Name
 from allreduce_gen.ir.steps import Span
 from allreduce_gen.spec import AllReduceSpec
 from allreduce_gen.targets import PLATFORMS, accumulator, aligned_elems
@@ -35,7 +35,7 @@ def choose_tile(spec: AllReduceSpec, live_bytes: int) -> Constant:
     fitting = PLATFORMS[spec.platform].ub_bytes // live_bytes
     elems = spec.tile or 1 << (fitting.bit_length() - 1)
     return Constant(
-        name="TILE", value=elems, meaning="elements in one load or store of a loop"
+        name="TILE", value=elems, meaning="most elements in one load or store"
     )
 
 
@@ -47,22 +47,18 @@ class Tiling:
     constants: tuple[Constant, ...] = ()
 
 
-def split(
-    length: Constant, tile: Constant, prefix: str = "", limit: Expr | None = None
-) -> Tiling:
+def split(length: Constant, tile: Constant, prefix: str = "") -> Tiling:
     """`length` elements as one tile where they fit, else full tiles and a tail.
 
-    The constants are named `TILES` and `TAIL` after `prefix`. Elements from `limit` on,
-    where given, do not exist.
+    The constants are named `TILES` and `TAIL` after `prefix`.
     """
     if length.value <= tile.value:
-        return Tiling(span=Span(tile=Name(length.name), limit=limit))
+        return Tiling(span=Span(tile=Name(length.name)))
     tiles, tail = _tiles_and_tail(length, tile, prefix)
     span = Span(
         tile=Name(tile.name),
         num_tiles=Name(tiles.name) if tiles.value > 1 else ONE,
         tail=Name(tail.name) if tail.value else ZERO,
-        limit=limit,
     )
     return Tiling(span=span, constants=_used(tile, tiles, tail))
 
@@ -102,7 +98,8 @@ def _tiles_and_tail(
     tail = Constant(
         name=f"{prefix}TAIL",
         value=length.value % tile.value,
-        meaning="elements after them",
+        meaning=f"elements of {length.name} after its full tile"
+        f"{'s' if tiles.value > 1 else ''}",
     )
     return tiles, tail
 

@@ -18,9 +18,11 @@ barrier, C: the next call stages over chunks that peers may still be gathering.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from allreduce_gen.ir.expr import MY_RANK, ONE, ZERO, Name
 from allreduce_gen.ir.plan import Plan, Window
-from allreduce_gen.ir.steps import Binding, Move, Phase, Place, Reduce
+from allreduce_gen.ir.steps import Binding, Move, Phase, Place, Reduce, Span
 from allreduce_gen.spec import AllReduceSpec, Order, Reuse, Transfer
 from allreduce_gen.targets import accumulator
 
@@ -46,7 +48,11 @@ def plan_two_phase(spec: AllReduceSpec) -> Plan:
     tile = choose_tile(spec, reduce_bytes(spec))
     staging = split_exact(spec, chunking.size, chunking.width, tile)
     owned = split(chunking.chunk, tile)
-    gathered = split(chunking.chunk, tile, limit=chunking.limit)
+    gathered = replace(
+        owned.span,
+        limit=chunking.limit,
+        may_be_empty=chunking.has_empty_tiles(tile),
+    )
     rows = allot_rows(**dict.fromkeys(_barrier_names(spec), 1))
     barriers = [make_barrier(spec, row, clears=False) for row in rows]
     result = "data" if spec.in_place else "result"
@@ -125,14 +131,14 @@ def _reduce_scatter(
     )
 
 
-def _all_gather(tiling: Tiling, result: str) -> Move:
+def _all_gather(span: Span, result: str) -> Move:
     owned = _OWNER * _CHUNK
     return Move(
         name="all_gather",
         phase=Phase.ALL_GATHER,
         source=Place(window=result, at=owned, peer=_OWNER),
         target=Place(window="y", at=owned),
-        span=tiling.span,
+        span=span,
         tile_name="reduced",
         peers=WORLD.everybody("owner"),
     )

@@ -1,15 +1,15 @@
 """Two-phase all-reduce by writing: whoever has a chunk stores it where it is needed.
 
-    rank 0   x to slot 0 of 0 1 2 3 | A | +slots 0 1 2 3 | c0 to 0 1 2 3 | B | out
-    rank 1   x to slot 1 of 1 2 3 0 | A | +slots 1 2 3 0 | c1 to 1 2 3 0 | B | out
-    rank 2   x to slot 2 of 2 3 0 1 | A | +slots 2 3 0 1 | c2 to 2 3 0 1 | B | out
-    rank 3   x to slot 3 of 3 0 1 2 | A | +slots 3 0 1 2 | c3 to 3 0 1 2 | B | out
+    rank 0   x to row 0 of 0 1 2 3 | A | +rows 0 1 2 3 | c0 to 0 1 2 3 | B | out
+    rank 1   x to row 1 of 1 2 3 0 | A | +rows 1 2 3 0 | c1 to 1 2 3 0 | B | out
+    rank 2   x to row 2 of 2 3 0 1 | A | +rows 2 3 0 1 | c2 to 2 3 0 1 | B | out
+    rank 3   x to row 3 of 3 0 1 2 | A | +rows 3 0 1 2 | c3 to 3 0 1 2 | B | out
 
-A: all slots are filled. B: all chunks are there. Chunk r of everybody's x goes to rank
-r, which has a slot for each rank; the sum goes to everybody's result window. Nothing is
+A: all rows are filled. B: all chunks are there. Chunk r of everybody's x goes to rank
+r, which has a row for each rank; the sum goes to everybody's result window. Nothing is
 staged and nobody waits for an answer. The remote bytes, and the order in which the
 owner combines, are those of two_phase.py. Windows may persist as they are: B says that
-the slots are read, and A of the next call that the results are.
+the rows are read, and A of the next call that the results are.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def plan_two_phase_push(spec: AllReduceSpec) -> Plan:
     grid = lay_grid(spec, spec.num_ranks, reduce_bytes(spec))
     rows = allot_rows(scattered=1, spread=1)
     scattered, spread = (make_barrier(spec, row, clears=False) for row in rows)
-    slots = Window(name="slots", rows=NUM_RANKS, width=_CHUNK, dtype=spec.dtype)
+    copies = Window(name="copies", rows=NUM_RANKS, width=_CHUNK, dtype=spec.dtype)
     return assemble(
         spec,
         (
@@ -57,20 +57,20 @@ def plan_two_phase_push(spec: AllReduceSpec) -> Plan:
             *clear_slots(spec),
         ),
         rows=rows,
-        windows=(slots, grid.window("result", spec.dtype)),
+        windows=(copies, grid.window("result", spec.dtype)),
         constants=(*grid.constants, *scattered.constants),
         bindings=(Binding(name="my_chunk", value=MY_RANK * _CHUNK),),
     )
 
 
 def _scatter(grid: Grid) -> Move:
-    """Chunk r of this rank's elements, to its slot on rank r."""
+    """Chunk r of this rank's elements, to its row on rank r."""
     ranks = WORLD.everybody()
     return Move(
         name="scatter",
         phase=Phase.REDUCE_SCATTER,
         source=Place(window=INPUT, at=ranks.rank * _CHUNK),
-        target=Place(window="slots", at=ZERO, row=MY_RANK, peer=ranks.rank),
+        target=Place(window="copies", at=ZERO, row=MY_RANK, peer=ranks.rank),
         span=grid.span(limited=True),
         tile_name="piece",
         peers=ranks,
@@ -78,15 +78,15 @@ def _scatter(grid: Grid) -> Move:
 
 
 def _combine(spec: AllReduceSpec, grid: Grid) -> Reduce:
-    """The slots, into this rank's chunk of its result."""
+    """The rows, into this rank's chunk of its result."""
     ascending = spec.order is Order.ASCENDING
     ranks = in_order(spec, "peer", 1) if ascending else WORLD.others()
     return Reduce(
         name="combine",
         phase=Phase.REDUCE_SCATTER,
         guard=grid.holds_elements(_MY_CHUNK),
-        own=Place(window="slots", at=ZERO, row=ZERO if ascending else MY_RANK),
-        contribution=Place(window="slots", at=ZERO, row=ranks.rank),
+        own=Place(window="copies", at=ZERO, row=ZERO if ascending else MY_RANK),
+        contribution=Place(window="copies", at=ZERO, row=ranks.rank),
         target=Place(window="result", at=_MY_CHUNK),
         span=grid.span(),
         peers=ranks,

@@ -103,9 +103,9 @@ def _bounds(comparison: Comparison) -> str:
     bounds = comparison.bounds
     times = bounds.seconds(comparison.model)
     return (
-        f"lower bounds, one port: {bounds.rounds} rounds "
-        f"{format_seconds(times['latency'])}, {bounds.remote_bytes:.0f} B "
-        f"{format_seconds(times['bandwidth'])}, reducing "
+        f"lower bounds, one port: {plural(bounds.rounds, 'round')} "
+        f"of one peer each {format_seconds(times['latency'])}, "
+        f"{bounds.remote_bytes:.0f} B {format_seconds(times['bandwidth'])}, reducing "
         f"{format_seconds(times['compute'])}"
     )
 

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import allreduce_gen
-from allreduce_gen import AllReduceSpec, DType, ReduceOp, Reuse, check_source, generate
+from allreduce_gen import (
+    Algorithm,
+    AllReduceSpec,
+    DType,
+    ReduceOp,
+    Reuse,
+    RunOptions,
+    Schedule,
+    check_source,
+    generate,
+)
 from allreduce_gen.cli.api_page import format_api_page
 from allreduce_gen.engines.tensors import stack
-from allreduce_gen.errors import CheckError, EngineUnavailableError, ExecutionError
+from allreduce_gen.errors import (
+    CheckError,
+    EngineUnavailableError,
+    ExecutionError,
+    SpecError,
+)
 
 ROOT = Path(__file__).parents[2]
 SPEC = AllReduceSpec(num_ranks=4, size=64)
@@ -111,9 +127,70 @@ def test_inputs_that_do_not_fit_are_refused(kernel, inputs, words: str) -> None:
     assert words in finding.message
 
 
-def test_an_unknown_engine_is_a_value_error(kernel) -> None:
-    with pytest.raises(ValueError, match="'abacus' is not a valid EngineName"):
+def test_words_stand_for_members_and_paths_may_be_text(tmp_path: Path) -> None:
+    spec = AllReduceSpec(
+        num_ranks=np.int64(4), size=64, algorithm="ring", dtype="fp16", op="max"
+    )
+    assert spec == AllReduceSpec(
+        num_ranks=4,
+        size=64,
+        algorithm=Algorithm.RING,
+        dtype=DType.FP16,
+        op=ReduceOp.MAX,
+    )
+    assert replace(spec, reuse="self-clearing", shape=[1, 64]).shape == (1, 64)
+    assert RunOptions(schedule="both_late") == RunOptions(schedule=Schedule.BOTH_LATE)
+    path = tmp_path / "kernel.py"
+    generate(spec).write(str(path))
+    assert path.is_file()
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "help"),
+    [
+        (
+            lambda: replace(SPEC, algorithm="rings"),
+            "algorithm='rings' is not a word of Algorithm",
+            "two_phase, mesh, ring,",
+        ),
+        (lambda: replace(SPEC, op="mean"), "op='mean' is not", "sum, max, min, prod"),
+        (lambda: replace(SPEC, size=64.0), "size=64.0 is not a whole", "size an int"),
+        (lambda: replace(SPEC, num_ranks=True), "num_ranks=True is not", "an int"),
+        (lambda: replace(SPEC, num_ranks="4"), "num_ranks='4' is not", "an int"),
+        (lambda: replace(SPEC, order="any"), "order='any'", "ascending, or None"),
+        (lambda: replace(SPEC, shape=64), "shape=64 is not", "a tuple of ints"),
+        (lambda: replace(SPEC, groups=(2, 1, 2)), "groups=(2, 1, 2)", "two ints"),
+        (lambda: replace(SPEC, in_place=1), "in_place=1 is not", "True or False"),
+        (lambda: replace(SPEC, platform=5), "platform=5 is not", "a str"),
+        (lambda: RunOptions(schedule="late"), "schedule='late'", "one-rank-late"),
+        (lambda: RunOptions(timeout=-1), "timeout=-1 is not", "seconds above 0"),
+        (lambda: RunOptions(devices=[0, 0]), "devices=[0, 0]", "one a rank"),
+        (lambda: allreduce_gen.run("k.py", platform="foo"), "platform='foo'", "a2a3"),
+        (lambda: allreduce_gen.run("k.py", engine="abacus"), "'abacus'", "simulator"),
+        (lambda: check_source("", platform="zz"), "platform='zz'", "a2a3sim"),
+    ],
+)
+def test_a_value_that_means_nothing_is_named(call, message: str, help: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        call()
+    (finding,) = caught.value.diagnostics
+    assert finding.code.id == "AR107"
+    assert message in finding.message
+    assert help in finding.help
+
+
+def test_all_values_that_mean_nothing_are_named_at_once() -> None:
+    with pytest.raises(SpecError) as caught:
+        AllReduceSpec(num_ranks=4, size="64K", dtype="fp64")
+    seen = [one.message.partition("=")[0] for one in caught.value.diagnostics]
+    assert seen == ["size", "dtype"]
+
+
+def test_a_kernel_refuses_what_is_no_engine_or_platform(kernel) -> None:
+    with pytest.raises(SpecError, match="engine='abacus' is not a word of EngineName"):
         kernel.run(numbers(4, 64), engine="abacus")
+    with pytest.raises(SpecError, match="platform='a9' is not the name of a platform"):
+        kernel.compile(platform="a9")
 
 
 def test_compile_names_what_is_missing(kernel, monkeypatch) -> None:
@@ -145,6 +222,7 @@ def test_a_fault_in_a_text_is_found_and_not_run(kernel, tmp_path: Path) -> None:
 
 
 def test_names_are_those_that_are_exported() -> None:
+    assert dir(allreduce_gen) == sorted(allreduce_gen.__all__)
     assert all(hasattr(allreduce_gen, name) for name in allreduce_gen.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = allreduce_gen.nothing

@@ -34,7 +34,8 @@ def double_tree(problem: Problem) -> Terms:
     (Sanders, Speck and Traff 2009, who get (2D+B) (alpha + n/2B beta) each way). A rank
     of this package's kernel deals with a block of one tree, then of the other: the next
     block waits for both trees, and blocks overlap little. Exact at powers of two; up
-    to an eighth off, mostly too much, for other numbers of ranks.
+    to a sixth off, mostly too much, for other numbers of ranks. Blocks without elements
+    are counted all the same: of fewer than eight 32-byte blocks it is far too much.
     """
     blocks, depth = NUM_BLOCKS, (problem.num_ranks - 1).bit_length()
     block_bytes = problem.partial_bytes / (2 * blocks)

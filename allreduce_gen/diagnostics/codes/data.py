@@ -157,8 +157,10 @@ AR410 = Code(
     "any rank's input; or parts of one output are made by different operators.",
     why="An all-reduce combines the inputs and nothing else, all of them alike. "
     "Something extra has come in: a constant, a filled tile, the contents of a signal, "
-    "a type that cannot hold the elements, a factor or an operator that only some "
-    "chunks or ranks have. Reals that are only rounded on their way give a warning.",
+    "a type that cannot hold the elements or that only reads their bytes, a factor or "
+    "an operator that only some chunks, ranks or calls have, a factor that loses "
+    "digits which a later one does not bring back. Reals that are only rounded on "
+    "their way give a warning.",
     example="""\
 acc = pl.load(data, [0, my_chunk], [1, CHUNK])
 acc = pl.add(acc, 1.0)  # one more than the sum of the inputs""",

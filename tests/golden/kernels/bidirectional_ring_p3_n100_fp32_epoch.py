@@ -11,7 +11,7 @@ A rank waits for a neighbour before each read from it, and for nobody else.
 Before it ends, it waits until both neighbours have made their last read.
 
 Cost per rank
-    remote reads       672 B   1.260 x the bound 2(P-1)/P, 0.840 x mesh
+    remote reads       672 B   1.260 x the bound 2(P-1)/P, 0.808 x mesh
     all ranks         1920 B   the above is the busiest rank's share
     wait rounds          5     10 notifies, 10 waits
     windows            576 B   data
@@ -41,7 +41,7 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 NUM_RANKS = 3
 SIZE = 100
 HALF = 24
-PADDED = 144  # elements of a window: every tile whole
+PADDED = 144  # elements of a window: every half whole
 
 # A signal row for each read, the first of each direction named here: slots only ever
 # count up, so a row that has let one read pass would let the next one pass at once.

@@ -1,7 +1,7 @@
 """Dissemination all-reduce: sum of 4096 FP32 elements over 4 ranks.
 
-In each round a rank takes over from one other what that has and it has not, twice as
-much each time; then it adds everybody's vectors, v0 first.
+In each round a rank copies from one other rank the vectors it lacks, up to as many as
+it has; at the end it adds all vectors, v0 first.
 
     rank 0   stage | v1 from 1 | v2 v3 from 2 | +v0 v1 v2 v3
     rank 1   stage | v2 from 2 | v3 v0 from 3 | +v0 v1 v2 v3
@@ -11,7 +11,7 @@ much each time; then it adds everybody's vectors, v0 first.
 Cost per rank
     remote reads     49152 B   2.000 x the bound 2(P-1)/P, 1.000 x mesh
     wait rounds          2     2 notifies, 2 waits
-    windows          65536 B   slots
+    windows          65536 B   inputs
     on-chip buffer   32768 B   of 188416 B
 
 Every rank gets the same bits: all combine in the order of the ranks, 0 first.
@@ -34,7 +34,7 @@ NUM_RANKS = 4
 SIZE = 4096
 ROUNDS = 2
 
-# No two ranks meet twice in a row: each raises a slot of its own, once.
+# One row serves all rounds: rank r raises slot r of a peer, no slot twice a call.
 ROW_GATHER = 0
 NUM_ROWS = 1
 
@@ -46,15 +46,15 @@ class AllReduce:
         self,
         x: pl.Tensor[[1, SIZE], pl.FP32],
         y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-        slots: pl.InOut[pld.DistributedTensor[[NUM_RANKS, SIZE], pl.FP32]],
+        inputs: pl.InOut[pld.DistributedTensor[[NUM_RANKS, SIZE], pl.FP32]],
         signal: pl.InOut[pld.DistributedTensor[[NUM_ROWS, NUM_RANKS], pl.INT32]],
     ) -> pl.Tensor[[1, SIZE], pl.FP32]:
-        ctx = pld.get_comm_ctx(slots)
+        ctx = pld.get_comm_ctx(inputs)
         my_rank = pld.rank(ctx)
 
-        # Stage in: each rank's elements have a slot of their own on every rank.
+        # Stage in: row r of the window is for the elements of rank r.
         staged = pl.load(x, [0, 0], [1, SIZE])
-        slots = pl.store(staged, [my_rank, 0], slots)
+        inputs = pl.store(staged, [my_rank, 0], inputs)
 
         # All-gather: take over the vectors that the rank `reach` further on has.
         for step in pl.range(ROUNDS):
@@ -75,14 +75,14 @@ class AllReduce:
             for index in pl.range(count):
                 owner = (ahead + index) % NUM_RANKS
                 vector = pld.tile.remote_load(
-                    slots, peer=ahead, offsets=[owner, 0], shape=[1, SIZE]
+                    inputs, peer=ahead, offsets=[owner, 0], shape=[1, SIZE]
                 )
-                slots = pl.store(vector, [owner, 0], slots)
+                inputs = pl.store(vector, [owner, 0], inputs)
 
-        # Combine the slots, in the order of the ranks.
-        acc = pl.load(slots, [0, 0], [1, SIZE])
-        for slot in pl.range(1, NUM_RANKS):
-            contribution = pl.load(slots, [slot, 0], [1, SIZE])
+        # Combine the rows, in the order of the ranks.
+        acc = pl.load(inputs, [0, 0], [1, SIZE])
+        for peer in pl.range(1, NUM_RANKS):
+            contribution = pl.load(inputs, [peer, 0], [1, SIZE])
             acc = pl.add(acc, contribution)
         y = pl.store(acc, [0, 0], y)
         return y
@@ -92,10 +92,10 @@ class AllReduce:
         self,
         x: pl.Tensor[[1, SIZE], pl.FP32],
         y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-        slots: pl.InOut[pld.DistributedTensor[[NUM_RANKS, SIZE], pl.FP32]],
+        inputs: pl.InOut[pld.DistributedTensor[[NUM_RANKS, SIZE], pl.FP32]],
         signal: pl.InOut[pld.DistributedTensor[[NUM_ROWS, NUM_RANKS], pl.INT32]],
     ) -> pl.Tensor[[1, SIZE], pl.FP32]:
-        return self.all_reduce(x, y, slots, signal)
+        return self.all_reduce(x, y, inputs, signal)
 
     @pl.function(level=pl.Level.HOST, role=pl.Role.Orchestrator)
     def host(
@@ -103,12 +103,12 @@ class AllReduce:
         x: pl.Tensor[[NUM_RANKS, 1, SIZE], pl.FP32],
         y: pl.Out[pl.Tensor[[NUM_RANKS, 1, SIZE], pl.FP32]],
     ) -> pl.Tensor[[NUM_RANKS, 1, SIZE], pl.FP32]:
-        slots_buf = pld.alloc_window_buffer([NUM_RANKS, SIZE], dtype=pl.FP32)
+        inputs_buf = pld.alloc_window_buffer([NUM_RANKS, SIZE], dtype=pl.FP32)
         signal_buf = pld.alloc_window_buffer([NUM_ROWS, NUM_RANKS], dtype=pl.INT32)
         for r in pl.range(pld.world_size()):
-            slots = pld.window(slots_buf, [NUM_RANKS, SIZE], dtype=pl.FP32)
+            inputs = pld.window(inputs_buf, [NUM_RANKS, SIZE], dtype=pl.FP32)
             signal = pld.window(signal_buf, [NUM_ROWS, NUM_RANKS], dtype=pl.INT32)
-            self.per_rank(x[r], y[r], slots, signal, device=r)
+            self.per_rank(x[r], y[r], inputs, signal, device=r)
         return y
 
 

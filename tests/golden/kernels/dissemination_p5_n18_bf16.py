@@ -1,7 +1,7 @@
 """Dissemination all-reduce: sum of 18 BF16 elements over 5 ranks.
 
-In each round a rank takes over from one other what that has and it has not, twice as
-much each time; then it adds everybody's vectors, v0 first.
+In each round a rank copies from one other rank the vectors it lacks, up to as many as
+it has; at the end it adds all vectors, v0 first.
 
     rank 0   stage | v1 from 1 | v2 v3 from 2 | v4 from 4 | +v0 v1 v2 v3 v4
     rank 1   stage | v2 from 2 | v3 v4 from 3 | v0 from 0 | +v0 v1 v2 v3 v4
@@ -10,14 +10,14 @@ much each time; then it adds everybody's vectors, v0 first.
     rank 4   stage | v0 from 0 | v1 v2 from 1 | v3 from 3 | +v0 v1 v2 v3 v4
 
 Cost per rank
-    remote reads       256 B   4.444 x the bound 2(P-1)/P, 1.778 x mesh
+    remote reads       256 B   4.444 x the bound 2(P-1)/P, 1.000 x mesh
     all ranks         1280 B   the above is each rank's share
     wait rounds          3     3 notifies, 3 waits
-    windows            320 B   slots
+    windows            320 B   inputs
     on-chip buffer     320 B   of 188416 B
 
-Every rank gets the same bits: all combine in the order of the ranks, 0 first, in FP32
-and rounded once.
+Every rank gets the same bits: all combine in the order of the ranks, 0 first, in FP32,
+and the result is rounded once.
 
 Run it where pypto is installed:
 
@@ -35,10 +35,10 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 
 NUM_RANKS = 5
 SIZE = 18
-PADDED = 32  # elements of a window: every tile whole
+PADDED = 32  # elements of a window's row: whole 32-byte blocks
 ROUNDS = 3
 
-# No two ranks meet twice in a row: each raises a slot of its own, once.
+# One row serves all rounds: rank r raises slot r of a peer, no slot twice a call.
 ROW_GATHER = 0
 NUM_ROWS = 1
 
@@ -50,15 +50,15 @@ class AllReduce:
         self,
         x: pl.Tensor[[1, SIZE], pl.BF16],
         y: pl.Out[pl.Tensor[[1, SIZE], pl.BF16]],
-        slots: pl.InOut[pld.DistributedTensor[[NUM_RANKS, PADDED], pl.BF16]],
+        inputs: pl.InOut[pld.DistributedTensor[[NUM_RANKS, PADDED], pl.BF16]],
         signal: pl.InOut[pld.DistributedTensor[[NUM_ROWS, NUM_RANKS], pl.INT32]],
     ) -> pl.Tensor[[1, SIZE], pl.BF16]:
-        ctx = pld.get_comm_ctx(slots)
+        ctx = pld.get_comm_ctx(inputs)
         my_rank = pld.rank(ctx)
 
-        # Stage in: each rank's elements have a slot of their own on every rank.
+        # Stage in: row r of the window is for the elements of rank r.
         staged = pl.load(x, [0, 0], [1, PADDED], valid_shape=[1, SIZE])
-        slots = pl.store(staged, [my_rank, 0], slots)
+        inputs = pl.store(staged, [my_rank, 0], inputs)
 
         # All-gather: take over the vectors that the rank `reach` further on has.
         for step in pl.range(ROUNDS):
@@ -79,15 +79,15 @@ class AllReduce:
             for index in pl.range(count):
                 owner = (ahead + index) % NUM_RANKS
                 vector = pld.tile.remote_load(
-                    slots, peer=ahead, offsets=[owner, 0], shape=[1, PADDED]
+                    inputs, peer=ahead, offsets=[owner, 0], shape=[1, PADDED]
                 )
-                slots = pl.store(vector, [owner, 0], slots)
+                inputs = pl.store(vector, [owner, 0], inputs)
 
-        # Combine the slots, in the order of the ranks.
-        own = pl.load(slots, [0, 0], [1, PADDED])
+        # Combine the rows, in the order of the ranks.
+        own = pl.load(inputs, [0, 0], [1, PADDED])
         acc = pl.cast(own, pl.FP32)
-        for slot in pl.range(1, NUM_RANKS):
-            contribution = pl.load(slots, [slot, 0], [1, PADDED])
+        for peer in pl.range(1, NUM_RANKS):
+            contribution = pl.load(inputs, [peer, 0], [1, PADDED])
             wide = pl.cast(contribution, pl.FP32)
             acc = pl.add(acc, wide)
         narrow = pl.cast(acc, pl.BF16, mode="rint")
@@ -100,10 +100,10 @@ class AllReduce:
         self,
         x: pl.Tensor[[1, SIZE], pl.BF16],
         y: pl.Out[pl.Tensor[[1, SIZE], pl.BF16]],
-        slots: pl.InOut[pld.DistributedTensor[[NUM_RANKS, PADDED], pl.BF16]],
+        inputs: pl.InOut[pld.DistributedTensor[[NUM_RANKS, PADDED], pl.BF16]],
         signal: pl.InOut[pld.DistributedTensor[[NUM_ROWS, NUM_RANKS], pl.INT32]],
     ) -> pl.Tensor[[1, SIZE], pl.BF16]:
-        return self.all_reduce(x, y, slots, signal)
+        return self.all_reduce(x, y, inputs, signal)
 
     @pl.function(level=pl.Level.HOST, role=pl.Role.Orchestrator)
     def host(
@@ -111,12 +111,12 @@ class AllReduce:
         x: pl.Tensor[[NUM_RANKS, 1, SIZE], pl.BF16],
         y: pl.Out[pl.Tensor[[NUM_RANKS, 1, SIZE], pl.BF16]],
     ) -> pl.Tensor[[NUM_RANKS, 1, SIZE], pl.BF16]:
-        slots_buf = pld.alloc_window_buffer([NUM_RANKS, PADDED], dtype=pl.BF16)
+        inputs_buf = pld.alloc_window_buffer([NUM_RANKS, PADDED], dtype=pl.BF16)
         signal_buf = pld.alloc_window_buffer([NUM_ROWS, NUM_RANKS], dtype=pl.INT32)
         for r in pl.range(pld.world_size()):
-            slots = pld.window(slots_buf, [NUM_RANKS, PADDED], dtype=pl.BF16)
+            inputs = pld.window(inputs_buf, [NUM_RANKS, PADDED], dtype=pl.BF16)
             signal = pld.window(signal_buf, [NUM_ROWS, NUM_RANKS], dtype=pl.INT32)
-            self.per_rank(x[r], y[r], slots, signal, device=r)
+            self.per_rank(x[r], y[r], inputs, signal, device=r)
         return y
 
 

@@ -3,11 +3,11 @@
 Two binary trees, each for one half of the vector: whoever has children in one is a leaf
 of the other. Partial results go to the roots, and the results come back.
 
-    rank 0   lower +4 | upper to 1
-    rank 1   lower to 2 | upper +0 2 to 3
-    rank 2   lower +1 3 to 4 | upper to 1
-    rank 3   lower to 2 | upper +1 to 4
-    rank 4   lower +2 to 0 | upper +3
+    rank 0   stage | lower +4 | upper to 1 | out
+    rank 1   stage | lower to 2 | upper +0 2 to 3 | out
+    rank 2   stage | lower +1 3 to 4 | upper to 1 | out
+    rank 3   stage | lower to 2 | upper +1 to 4 | out
+    rank 4   stage | lower +2 to 0 | upper +3 | out
 
 Each half goes in 4 blocks, one after another, so that levels work at the same time.
 
@@ -18,8 +18,8 @@ Cost per rank
     windows           4096 B   data
     on-chip buffer    4512 B   of 188416 B
 
-Every rank gets the same bits: the roots combine last, and each parent its nearest
-child's first:
+Every rank gets the same bits: the roots combine last, and each parent adds its nearer
+child first, the left one if both are as near:
 
     lower half: x0 + (x4 + (x2 + x1 + x3))
     upper half: x4 + (x3 + (x1 + x0 + x2))
@@ -41,12 +41,12 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 NUM_RANKS = 5
 SIZE = 1000
 BLOCK = 128
-PADDED = 1024  # elements of a window: every tile whole
+PADDED = 1024  # elements of a window: every block whole
 BLOCKS = 4  # blocks of each half
 ROUNDS = 3  # levels below a root
 
-# A signal row for each block of each tree, the first of each way named here: no two
-# ranks meet twice in a row.
+# A signal row for each block of each tree, the first of each way named here: in it
+# rank r raises slot r of a peer, and no slot twice in a call.
 ROW_REDUCE = 0
 ROW_BROADCAST = 8
 NUM_ROWS = 16
@@ -69,11 +69,11 @@ class AllReduce:
         staged = pl.load(x, [0, 0], [1, SIZE])
         data = pl.store(staged, [0, 0], data)
 
-        # Reduce: who has an odd multiple of `distance` as its place is so far from its
-        # parent: on, where that is an odd multiple of 2 * `distance` and exists, else
-        # back. So a parent has its left child where `odd` is 1, and its right one
-        # (`is_parent`) where `odd` is 1 or nobody is 2 * `distance` on. It adds what
-        # they have.
+        # Reduce: a rank whose place is an odd multiple of `distance` is a child: its
+        # parent is `distance` further on if that place exists and is an odd multiple of
+        # 2 * `distance`, otherwise `distance` back. So a parent has its left child
+        # where `odd` is 1, and its right one (`is_parent`) where `odd` is 1 or nobody
+        # is 2 * `distance` on. It adds what they have.
         for block in pl.range(BLOCKS):
             for tree in pl.range(2):
                 place = (my_rank + tree) % NUM_RANKS

@@ -4,11 +4,13 @@ Rabenseifner's: pairs exchange halves of the chunks, then halves of these, until
 rank has one chunk reduced; the same pairs backwards gather the chunks again.
 c2@1 is chunk 2 of rank 1.
 
-    rank 0   stage | +4 | +c0-1@2 | +c0@1 | c1@1 | c2-3@2 | to 4 | out
-    rank 1   stage | +c0-1@3 | +c1@0 | c0@0 | c2-3@3 | out
-    rank 2   stage | +c2-3@0 | +c2@3 | c3@3 | c0-1@0 | out
-    rank 3   stage | +c2-3@1 | +c3@2 | c2@2 | c0-1@1 | out
-    rank 4   stage | to 0 | from 0 | out
+    rank 0   stage | +4 | +c0-1@2 | +c0@1 | c1@1 | c2-3@2 | to 4 | A | out
+    rank 1   stage | +c0-1@3 | +c1@0 | c0@0 | c2-3@3 | A | out
+    rank 2   stage | +c2-3@0 | +c2@3 | c3@3 | c0-1@0 | A | out
+    rank 3   stage | +c2-3@1 | +c3@2 | c2@2 | c0-1@1 | A | out
+    rank 4   stage | to 0 | from 0 | A | out
+
+A: everybody is done, so the next call may stage its inputs.
 
 Rank 4 is folded into rank 0: it gives its elements before and gets the result after.
 
@@ -44,16 +46,16 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 NUM_RANKS = 5
 SIZE = 1000003
 CHUNK = 250112
-PADDED = 1000448  # elements of a window: every tile whole
-TILE = 15632  # elements in one load or store of a loop
+PADDED = 1000448  # elements of a window: every chunk whole
+TILE = 15632  # most elements in one load or store
 TILES = 16  # tiles in CHUNK
 STAGE_TILES = 63  # full tiles in SIZE
-STAGE_TAIL = 15187  # elements after them
+STAGE_TAIL = 15187  # elements of SIZE after its full tiles
 CORE = 4  # ranks that exchange with each other
 EXTRA = 1  # ranks after them, folded into the first ones
 ROUNDS = 2
 
-# No two ranks meet twice in a row: each raises a slot of its own, once.
+# A row serves all its rounds: rank r raises slot r of a peer, no slot twice a call.
 ROW_HALVE = 0
 ROW_DOUBLE = 1
 ROW_FOLDED = 2
@@ -116,7 +118,7 @@ class AllReduce:
                 acc = pl.add(acc, contribution)
                 data = pl.store(acc, [0, at], data)
 
-        # Reduce-scatter: add the half of the partner's that this rank's chunk is in.
+        # Reduce-scatter: add the partner's copy of the half with this rank's chunk.
         if my_rank < CORE:
             for step in pl.range(ROUNDS):
                 distance = CORE >> (step + 1)
@@ -185,7 +187,7 @@ class AllReduce:
                     )
                     data = pl.store(reduced, [0, at], data)
 
-        # Fold out: it gets the result back.
+        # Fold out: each rank after the core gets the result.
         if my_rank < EXTRA:
             pld.system.notify(
                 signal,
@@ -216,7 +218,7 @@ class AllReduce:
                 )
                 data = pl.store(given, [0, at], data)
 
-        # Barrier: everybody is done, so the windows may be written again.
+        # Barrier A: everybody is done, so the windows may be written again.
         for step in pl.range(1, NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS
             pld.system.notify(
@@ -231,7 +233,7 @@ class AllReduce:
             pld.system.wait(
                 signal, offsets=[ROW_DONE, peer], expected=1, cmp=pld.WaitCmp.Ge
             )
-        # Lower the slot again: the next call starts from zero.
+        # Lower the slots again: the next call starts from zero.
         for step in pl.range(1, NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS
             pld.system.notify(

@@ -43,7 +43,7 @@ SIZE = 4096
 CHUNK = 512
 ROUNDS = 3
 
-# No two ranks meet twice in a row: each raises a slot of its own, once.
+# A row serves all its rounds: rank r raises slot r of a peer, no slot twice a call.
 ROW_HALVE = 0
 ROW_DOUBLE = 1
 NUM_ROWS = 2
@@ -66,7 +66,7 @@ class AllReduce:
         staged = pl.load(x, [0, 0], [1, SIZE])
         data = pl.store(staged, [0, 0], data)
 
-        # Reduce-scatter: add the half of the partner's that this rank's chunk is in.
+        # Reduce-scatter: add the partner's copy of the half with this rank's chunk.
         for step in pl.range(ROUNDS):
             distance = NUM_RANKS >> (step + 1)
             bit = my_rank // distance % 2

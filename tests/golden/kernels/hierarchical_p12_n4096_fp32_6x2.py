@@ -1,14 +1,15 @@
 """Two-level all-reduce: sum of 4096 FP32 elements over 12 ranks.
 
 6 groups of 2 ranks. Member m of each group adds the group's copies of chunk m, which
-has 6 pieces; the members m of all groups share these out among them. Then back.
+has 6 pieces; of these, member m of group g reduces piece g across all groups. The
+results go back the same way.
 
     rank 0    stage | A | +c0 | B | +p0 | C | rest of c0 | D | rest | out
     rank 1    stage | A | +c1 | B | +p6 | C | rest of c1 | D | rest | out
     ...
     rank 11   stage | A | +c1 | B | +p11 | C | rest of c1 | D | rest | out
 
-A, D: barriers of a group. B, C: barriers of the members of one number.
+A, D: barriers of a group. B, C: barriers of the ranks with the same member number.
 
 Cost per rank
     remote reads     30272 B   1.008 x the bound 2(P-1)/P, 0.168 x mesh
@@ -39,7 +40,7 @@ GROUPS = 6
 MEMBERS = 2  # ranks in each group
 SIZE = 4096
 PIECE = 344
-PADDED = 4128  # elements of a window: every tile whole
+PADDED = 4128  # elements of a window: every piece whole
 
 # One signal row for each barrier round: slots only ever count up, so a row that
 # has let one barrier pass would let the next one pass at once.

@@ -1,17 +1,19 @@
 """Two-level all-reduce: sum of 1000 FP32 elements over 7 ranks.
 
 2 groups of 3 ranks. Member m of each group adds the group's copies of chunk m, which
-has 2 pieces; the members m of all groups share these out among them. Then back.
+has 2 pieces; of these, member m of group g reduces piece g across all groups. The
+results go back the same way.
 
-    rank 0   stage | +6 | A | +c0 | B | +p0 | C | rest of c0 | D | rest | to 6 | out
-    rank 1   stage | A | +c1 | B | +p2 | C | rest of c1 | D | rest | out
-    rank 2   stage | A | +c2 | B | +p4 | C | rest of c2 | D | rest | out
-    rank 3   stage | A | +c0 | B | +p1 | C | rest of c0 | D | rest | out
-    rank 4   stage | A | +c1 | B | +p3 | C | rest of c1 | D | rest | out
-    rank 5   stage | A | +c2 | B | +p5 | C | rest of c2 | D | rest | out
-    rank 6   stage | to 0 | from 0 | out
+    rank 0   stage | +6 | A | +c0 | B | +p0 | C | rest of c0 | D | rest | to 6 | E | out
+    rank 1   stage | A | +c1 | B | +p2 | C | rest of c1 | D | rest | E | out
+    rank 2   stage | A | +c2 | B | +p4 | C | rest of c2 | D | rest | E | out
+    rank 3   stage | A | +c0 | B | +p1 | C | rest of c0 | D | rest | E | out
+    rank 4   stage | A | +c1 | B | +p3 | C | rest of c1 | D | rest | E | out
+    rank 5   stage | A | +c2 | B | +p5 | C | rest of c2 | D | rest | E | out
+    rank 6   stage | to 0 | from 0 | E | out
 
-A, D: barriers of a group. B, C: barriers of the members of one number.
+A, D: barriers of a group. B, C: barriers of the ranks with the same member number.
+E: everybody is done, so the next call may stage its inputs.
 
 Rank 6 is folded into rank 0: it gives its elements before and gets the result after.
 
@@ -51,16 +53,17 @@ GROUPS = 2
 MEMBERS = 3  # ranks in each group
 SIZE = 1000
 PIECE = 168
-PADDED = 1008  # elements of a window: every tile whole
+PADDED = 1008  # elements of a window: every piece whole
 CORE = 6  # ranks that exchange with each other
 EXTRA = 1  # ranks after them, folded into the first ones
-STAGED_ROUNDS = 2  # 2 to their power is at least the number of ranks
-REDUCED_ROUNDS = 1  # 2 to their power is at least the number of ranks
-SHARED_ROUNDS = 1  # 2 to their power is at least the number of ranks
-GATHERED_ROUNDS = 2  # 2 to their power is at least the number of ranks
-BARRIER_ROUNDS = 3  # 2 to their power is at least the number of ranks
+STAGED_ROUNDS = 2  # 2 ** STAGED_ROUNDS >= MEMBERS
+REDUCED_ROUNDS = 1  # 2 ** REDUCED_ROUNDS >= GROUPS
+SHARED_ROUNDS = 1  # 2 ** SHARED_ROUNDS >= GROUPS
+GATHERED_ROUNDS = 2  # 2 ** GATHERED_ROUNDS >= MEMBERS
+BARRIER_ROUNDS = 3  # 2 ** BARRIER_ROUNDS >= NUM_RANKS
 
-# One signal row for each barrier round: no notify counts for another one.
+# Each barrier has its own signal row: no notify counts for another one. The rounds of a
+# barrier share its row: each notifies another peer.
 ROW_STAGED = 0
 ROW_REDUCED = 1
 ROW_SHARED = 2
@@ -265,7 +268,7 @@ class AllReduce:
                     )
                     data = pl.store(reduced, [0, at], data)
 
-        # Fold out: it gets the result back.
+        # Fold out: each rank after the core gets the result.
         if my_rank < EXTRA:
             pld.system.notify(
                 signal,
@@ -296,7 +299,7 @@ class AllReduce:
                 )
                 data = pl.store(given, [0, at], data)
 
-        # Barrier: everybody is done, so the windows may be written again.
+        # Barrier E: everybody is done, so the windows may be written again.
         for step in pl.range(BARRIER_ROUNDS):
             reach = 1 << step
             ahead = (my_rank + reach) % NUM_RANKS

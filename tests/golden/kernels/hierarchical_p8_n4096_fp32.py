@@ -1,7 +1,8 @@
 """Two-level all-reduce: sum of 4096 FP32 elements over 8 ranks.
 
 2 groups of 4 ranks. Member m of each group adds the group's copies of chunk m, which
-has 2 pieces; the members m of all groups share these out among them. Then back.
+has 2 pieces; of these, member m of group g reduces piece g across all groups. The
+results go back the same way.
 
     rank 0   stage | A | +c0 | B | +p0 | C | rest of c0 | D | rest | out
     rank 1   stage | A | +c1 | B | +p2 | C | rest of c1 | D | rest | out
@@ -12,7 +13,7 @@ has 2 pieces; the members m of all groups share these out among them. Then back.
     rank 6   stage | A | +c2 | B | +p5 | C | rest of c2 | D | rest | out
     rank 7   stage | A | +c3 | B | +p7 | C | rest of c3 | D | rest | out
 
-A, D: barriers of a group. B, C: barriers of the members of one number.
+A, D: barriers of a group. B, C: barriers of the ranks with the same member number.
 
 Cost per rank
     remote reads     28672 B   1.000 x the bound 2(P-1)/P, 0.250 x mesh

@@ -1,19 +1,19 @@
 """Mesh all-reduce: sum of 100 FP32 elements over 3 ranks.
 
-One round: every rank writes its elements into its slot on every rank, then adds the
-slots that it has.
+One round: every rank writes its elements into a row of its own in everybody's window,
+then adds the rows of its own window.
 
-    rank 0   to slot 0 of 0 1 2 | A | +slots 0 1 2
-    rank 1   to slot 1 of 1 2 0 | A | +slots 0 1 2
-    rank 2   to slot 2 of 2 0 1 | A | +slots 0 1 2
+    rank 0   to row 0 of 0 1 2 | A | +rows 0 1 2
+    rank 1   to row 1 of 1 2 0 | A | +rows 0 1 2
+    rank 2   to row 2 of 2 0 1 | A | +rows 0 1 2
 
-A: all slots are filled (signal row 0).
+A: all rows are filled (signal row 0).
 
 Cost per rank
     remote writes      800 B   1.500 x the bound 2(P-1)/P, 1.000 x mesh
     all ranks         2400 B   the above is each rank's share
     barrier rounds       1     2 notifies, 2 waits
-    windows           1248 B   slots
+    windows           1248 B   inputs
     on-chip buffer     832 B   of 188416 B
 
 Every rank gets the same bits: all combine in the order of the ranks, 0 first.
@@ -34,10 +34,9 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 
 NUM_RANKS = 3
 SIZE = 100
-PADDED = 104  # elements of a window: every tile whole
+PADDED = 104  # elements of a window's row: whole 32-byte blocks
 
-# One signal row for each barrier round: slots only ever count up, so a row that
-# has let one barrier pass would let the next one pass at once.
+# One signal row: there is one barrier.
 ROW_STAGED = 0
 NUM_ROWS = 1
 
@@ -49,19 +48,19 @@ class AllReduce:
         self,
         x: pl.Tensor[[1, SIZE], pl.FP32],
         y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-        slots: pl.InOut[pld.DistributedTensor[[NUM_RANKS, PADDED], pl.FP32]],
+        inputs: pl.InOut[pld.DistributedTensor[[NUM_RANKS, PADDED], pl.FP32]],
         signal: pl.InOut[pld.DistributedTensor[[NUM_ROWS, NUM_RANKS], pl.INT32]],
     ) -> pl.Tensor[[1, SIZE], pl.FP32]:
-        ctx = pld.get_comm_ctx(slots)
+        ctx = pld.get_comm_ctx(inputs)
         my_rank = pld.rank(ctx)
 
-        # Push: write this rank's elements into its slot on every rank, itself included.
+        # Push: write this rank's elements into its row on every rank, itself included.
         piece = pl.load(x, [0, 0], [1, PADDED], valid_shape=[1, SIZE])
         for step in pl.range(NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS
-            pld.tile.remote_store(piece, slots, peer=peer, offsets=[my_rank, 0])
+            pld.tile.remote_store(piece, inputs, peer=peer, offsets=[my_rank, 0])
 
-        # Barrier A: all slots are filled.
+        # Barrier A: all rows are filled.
         for step in pl.range(1, NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS
             pld.system.notify(
@@ -77,10 +76,10 @@ class AllReduce:
                 signal, offsets=[ROW_STAGED, peer], expected=1, cmp=pld.WaitCmp.Ge
             )
 
-        # Combine the slots, in the order of the ranks.
-        acc = pl.load(slots, [0, 0], [1, PADDED])
-        for slot in pl.range(1, NUM_RANKS):
-            contribution = pl.load(slots, [slot, 0], [1, PADDED])
+        # Combine the rows, in the order of the ranks.
+        acc = pl.load(inputs, [0, 0], [1, PADDED])
+        for peer in pl.range(1, NUM_RANKS):
+            contribution = pl.load(inputs, [peer, 0], [1, PADDED])
             acc = pl.add(acc, contribution)
         cut = pl.set_validshape(acc, 1, SIZE)
         y = pl.store(cut, [0, 0], y)
@@ -91,10 +90,10 @@ class AllReduce:
         self,
         x: pl.Tensor[[1, SIZE], pl.FP32],
         y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-        slots: pl.InOut[pld.DistributedTensor[[NUM_RANKS, PADDED], pl.FP32]],
+        inputs: pl.InOut[pld.DistributedTensor[[NUM_RANKS, PADDED], pl.FP32]],
         signal: pl.InOut[pld.DistributedTensor[[NUM_ROWS, NUM_RANKS], pl.INT32]],
     ) -> pl.Tensor[[1, SIZE], pl.FP32]:
-        return self.all_reduce(x, y, slots, signal)
+        return self.all_reduce(x, y, inputs, signal)
 
     @pl.function(level=pl.Level.HOST, role=pl.Role.Orchestrator)
     def host(
@@ -102,12 +101,12 @@ class AllReduce:
         x: pl.Tensor[[NUM_RANKS, 1, SIZE], pl.FP32],
         y: pl.Out[pl.Tensor[[NUM_RANKS, 1, SIZE], pl.FP32]],
     ) -> pl.Tensor[[NUM_RANKS, 1, SIZE], pl.FP32]:
-        slots_buf = pld.alloc_window_buffer([NUM_RANKS, PADDED], dtype=pl.FP32)
+        inputs_buf = pld.alloc_window_buffer([NUM_RANKS, PADDED], dtype=pl.FP32)
         signal_buf = pld.alloc_window_buffer([NUM_ROWS, NUM_RANKS], dtype=pl.INT32)
         for r in pl.range(pld.world_size()):
-            slots = pld.window(slots_buf, [NUM_RANKS, PADDED], dtype=pl.FP32)
+            inputs = pld.window(inputs_buf, [NUM_RANKS, PADDED], dtype=pl.FP32)
             signal = pld.window(signal_buf, [NUM_ROWS, NUM_RANKS], dtype=pl.INT32)
-            self.per_rank(x[r], y[r], slots, signal, device=r)
+            self.per_rank(x[r], y[r], inputs, signal, device=r)
         return y
 
 

@@ -34,8 +34,7 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 NUM_RANKS = 4
 SIZE = 4096
 
-# One signal row for each barrier round: slots only ever count up, so a row that
-# has let one barrier pass would let the next one pass at once.
+# One signal row: there is one barrier.
 ROW_STAGED = 0
 NUM_ROWS = 1
 

@@ -12,14 +12,14 @@ A: all inputs are staged (signal row 0).
 B: all inputs are read, so the next call may stage its own (signal row 1).
 
 Cost per rank
-    remote reads    524800 B   2.502 x the bound 2(P-1)/P, 1.001 x mesh
+    remote reads    524800 B   2.502 x the bound 2(P-1)/P, 1.000 x mesh
     all ranks      2624000 B   the above is each rank's share
     barrier rounds       2     8 notifies, 8 waits
     windows         131200 B   data
     on-chip buffer  131200 B   of 188416 B
 
-Every rank gets the same bits: all combine in the order of the ranks, 0 first, in FP32
-and rounded once.
+Every rank gets the same bits: all combine in the order of the ranks, 0 first, in FP32,
+and the result is rounded once.
 
 Windows may persist between calls: slots only grow, and the k-th call, counted from 1,
 passes epoch=k and waits for k.
@@ -41,11 +41,10 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 
 NUM_RANKS = 5
 SIZE = 65537
-PADDED = 65600  # elements of a window: every tile whole
-TILE = 13120  # elements in one load or store of a loop
-TILES = 5  # tiles in PADDED
+PADDED = 65600  # elements of a window's row: every tile whole
+TILE = 13120  # most elements in one load or store
 STAGE_TILES = 4  # full tiles in SIZE
-STAGE_TAIL = 13057  # elements after them
+STAGE_TAIL = 13057  # elements of SIZE after its full tiles
 
 # One signal row for each barrier round: slots only ever count up, so a row that
 # has let one barrier pass would let the next one pass at once.

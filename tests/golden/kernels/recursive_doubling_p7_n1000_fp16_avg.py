@@ -16,14 +16,14 @@ result after.
 Each round writes a vector of its own: a partner may still be reading the last one.
 
 Cost per rank
-    remote reads     12096 B   3.528 x the bound 2(P-1)/P, 1.008 x mesh
+    remote reads     12096 B   3.528 x the bound 2(P-1)/P, 1.000 x mesh
     all ranks        56448 B   the above is the busiest rank's share
     wait rounds          3     3 notifies, 3 waits
     windows          12096 B   data
     on-chip buffer    8064 B   of 188416 B
 
 Every rank gets the same bits: all combine alike, folded ranks first, then neighbours,
-then pairs of them, and so on, in FP32, then scaled by 1/P and rounded once:
+then pairs of them, and so on, in FP32, and the sum is scaled by 1/P and rounded once:
 
     (((x0 + x4) + (x1 + x5)) + ((x2 + x6) + x3)) * SCALE
 
@@ -44,14 +44,14 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 
 NUM_RANKS = 7
 SIZE = 1000
-PADDED = 1008  # elements of a window: every tile whole
+PADDED = 1008  # elements of a window's row: whole 32-byte blocks
 CORE = 4  # ranks that exchange with each other
 EXTRA = 3  # ranks after them, folded into the first ones
 ROUNDS = 2
-VECTORS = 3  # what each round starts from
+VECTORS = 3  # the input, and one for each round's result
 SCALE = 0.14285714285714285  # 1 / NUM_RANKS
 
-# No two ranks meet twice in a row: each raises a slot of its own, once.
+# A row serves all its rounds: rank r raises slot r of a peer, no slot twice a call.
 ROW_PAIRED = 0
 ROW_FOLDED = 1
 NUM_ROWS = 2
@@ -128,7 +128,7 @@ class AllReduce:
                 acc = pl.add(first, second)
                 data = pl.store(acc, [step + 1, 0], data)
 
-        # Fold out: it gets the result back.
+        # Fold out: each rank after the core gets the result.
         if my_rank < EXTRA:
             pld.system.notify(
                 signal,
@@ -149,7 +149,7 @@ class AllReduce:
             )
             data = pl.store(given, [ROUNDS, 0], data)
 
-        # Stage out: the data window holds the result, to be scaled, rounded once.
+        # Stage out: scale the sum in the data window and round it once.
         total = pl.load(data, [ROUNDS, 0], [1, PADDED], valid_shape=[1, SIZE])
         scaled = pl.mul(total, SCALE)
         narrow = pl.cast(scaled, pl.FP16, mode="rint")

@@ -41,9 +41,9 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 NUM_RANKS = 8
 SIZE = 1024
 ROUNDS = 3
-VECTORS = 4  # what each round starts from
+VECTORS = 4  # the input, and one for each round's result
 
-# No two ranks meet twice in a row: each raises a slot of its own, once.
+# One row serves all rounds: rank r raises slot r of a peer, no slot twice a call.
 ROW_PAIRED = 0
 NUM_ROWS = 1
 

@@ -41,11 +41,11 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 NUM_RANKS = 5
 SIZE = 1000003
 CHUNK = 200096
-PADDED = 1000480  # elements of a window: every tile whole
-TILE = 15392  # elements in one load or store of a loop
+PADDED = 1000480  # elements of a window: every chunk whole
+TILE = 15392  # most elements in one load or store
 TILES = 13  # tiles in CHUNK
 STAGE_TILES = 64  # full tiles in SIZE
-STAGE_TAIL = 14915  # elements after them
+STAGE_TAIL = 14915  # elements of SIZE after its full tiles
 
 # A signal row for each read, the first of each half named here: no notify counts for
 # another read.

@@ -39,7 +39,7 @@ NUM_RANKS = 6
 SIZE = 1000
 ROUNDS = 3
 
-# No two ranks meet twice in a row: each raises a slot of its own, once.
+# A row serves all its rounds: rank r raises slot r of a peer, no slot twice a call.
 ROW_REDUCE = 0
 ROW_BROADCAST = 1
 NUM_ROWS = 2

@@ -36,7 +36,7 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 NUM_RANKS = 16
 SIZE = 1048576
 CHUNK = 65536
-TILE = 16384  # elements in one load or store of a loop
+TILE = 16384  # most elements in one load or store
 STAGE_TILES = 64  # full tiles in SIZE
 TILES = 4  # full tiles in CHUNK
 

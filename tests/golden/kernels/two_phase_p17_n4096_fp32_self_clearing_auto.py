@@ -43,9 +43,10 @@ NUM_RANKS = 17
 SIZE = 4096
 CHUNK = 248
 PADDED = 4216  # elements of a window: every chunk whole
-BARRIER_ROUNDS = 5  # 2 to their power is at least the number of ranks
+BARRIER_ROUNDS = 5  # 2 ** BARRIER_ROUNDS >= NUM_RANKS
 
-# One signal row for each barrier round: no notify counts for another one.
+# Each barrier has its own signal row: no notify counts for another one. The rounds of a
+# barrier share its row: each notifies another peer.
 ROW_STAGED = 0
 ROW_REDUCED = 1
 NUM_ROWS = 2
@@ -132,13 +133,12 @@ class AllReduce:
         for step in pl.range(NUM_RANKS):
             owner = (my_rank + step) % NUM_RANKS
             at = owner * CHUNK
-            if at < SIZE:
-                length = pl.min(CHUNK, SIZE - at)
-                reduced = pld.tile.remote_load(
-                    result, peer=owner, offsets=[0, at], shape=[1, CHUNK]
-                )
-                cut = pl.set_validshape(reduced, 1, length)
-                y = pl.store(cut, [0, at], y)
+            length = pl.min(CHUNK, SIZE - at)
+            reduced = pld.tile.remote_load(
+                result, peer=owner, offsets=[0, at], shape=[1, CHUNK]
+            )
+            cut = pl.set_validshape(reduced, 1, length)
+            y = pl.store(cut, [0, at], y)
         return y
 
     @pl.function(type=pl.FunctionType.Orchestration)

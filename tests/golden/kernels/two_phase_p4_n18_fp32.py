@@ -13,7 +13,7 @@ A: all inputs are staged (signal row 0). B: all chunks are reduced (signal row 1
 Chunks are whole 32-byte blocks: 2 of 8 elements, one of 2, one empty.
 
 Cost per rank
-    remote reads       160 B   1.481 x the bound 2(P-1)/P, 0.741 x mesh
+    remote reads       160 B   1.481 x the bound 2(P-1)/P, 0.556 x mesh
     all ranks          576 B   the above is the busiest rank's share
     barrier rounds       2     6 notifies, 6 waits
     windows            256 B   data, result

@@ -13,7 +13,7 @@ A: all inputs are staged (signal row 0). B: all chunks are reduced (signal row 1
 Chunks are whole 32-byte blocks: rank 0 owns the one element, the others none.
 
 Cost per rank
-    remote reads        96 B   32.000 x the bound 2(P-1)/P, 16.000 x mesh
+    remote reads        96 B   32.000 x the bound 2(P-1)/P, 1.000 x mesh
     all ranks          192 B   the above is the busiest rank's share
     barrier rounds       2     6 notifies, 6 waits
     windows            256 B   data, result

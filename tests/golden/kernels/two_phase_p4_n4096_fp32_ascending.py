@@ -79,7 +79,7 @@ class AllReduce:
                 signal, offsets=[ROW_STAGED, peer], expected=1, cmp=pld.WaitCmp.Ge
             )
 
-        # Reduce-scatter: add every peer's copy of the chunk that this rank owns.
+        # Reduce-scatter: combine everybody's copy of this rank's chunk, in rank order.
         first = pld.tile.remote_load(
             data, peer=pl.const(0, pl.INT32), offsets=[0, my_chunk], shape=[1, CHUNK]
         )

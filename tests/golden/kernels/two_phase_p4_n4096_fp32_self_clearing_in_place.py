@@ -14,7 +14,7 @@ C: all chunks are gathered, so the next call may stage its inputs (signal row 2)
 Cost per rank
     remote reads     24576 B   1.000 x the bound 2(P-1)/P, 0.500 x mesh
     barrier rounds       3     18 notifies, 9 waits
-    windows          16384 B   data, in place of two: 16384 B saved
+    windows          16384 B   data; 16384 B less than with two windows
     on-chip buffer   20480 B   of 188416 B
 
 Every rank gets the same bits: chunk r is summed by rank r alone, in the order

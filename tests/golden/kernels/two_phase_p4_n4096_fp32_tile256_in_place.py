@@ -13,7 +13,7 @@ A: all inputs are staged (signal row 0). B: all chunks are reduced (signal row 1
 Cost per rank
     remote reads     24576 B   1.000 x the bound 2(P-1)/P, 0.500 x mesh
     barrier rounds       2     6 notifies, 6 waits
-    windows          16384 B   data, in place of two: 16384 B saved
+    windows          16384 B   data; 16384 B less than with two windows
     on-chip buffer    2048 B   of 188416 B
 
 Every rank gets the same bits: chunk r is summed by rank r alone, in the order
@@ -36,7 +36,7 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 NUM_RANKS = 4
 SIZE = 4096
 CHUNK = 1024
-TILE = 256  # elements in one load or store of a loop
+TILE = 256  # most elements in one load or store
 STAGE_TILES = 16  # full tiles in SIZE
 TILES = 4  # full tiles in CHUNK
 

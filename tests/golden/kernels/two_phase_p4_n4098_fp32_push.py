@@ -1,20 +1,20 @@
 """Two-phase all-reduce: sum of 4098 FP32 elements over 4 ranks.
 
-Pushed: everybody writes chunk r into its slot on rank r, which adds its slots
+Pushed: everybody writes chunk r into a row of its own on rank r, which adds its rows
 and writes the result into everybody's result window.
 
-    rank 0   c0 c1 c2 c3 to owners' slot 0 | A | +slots 0 1 2 3 | c0 to 1 2 3 | B | out
-    rank 1   c1 c2 c3 c0 to owners' slot 1 | A | +slots 1 2 3 0 | c1 to 2 3 0 | B | out
-    rank 2   c2 c3 c0 c1 to owners' slot 2 | A | +slots 2 3 0 1 | c2 to 3 0 1 | B | out
-    rank 3   c3 c0 c1 c2 to owners' slot 3 | A | +slots 3 0 1 2 | c3 to 0 1 2 | B | out
+    rank 0   c0 c1 c2 c3 to owners' row 0 | A | +rows 0 1 2 3 | c0 to 1 2 3 | B | out
+    rank 1   c1 c2 c3 c0 to owners' row 1 | A | +rows 1 2 3 0 | c1 to 2 3 0 | B | out
+    rank 2   c2 c3 c0 c1 to owners' row 2 | A | +rows 2 3 0 1 | c2 to 3 0 1 | B | out
+    rank 3   c3 c0 c1 c2 to owners' row 3 | A | +rows 3 0 1 2 | c3 to 0 1 2 | B | out
 
-A: all slots are filled (signal row 0). B: all results are there (signal row 1).
+A: all rows are filled (signal row 0). B: all results are there (signal row 1).
 
 Cost per rank
     remote writes    24768 B   1.007 x the bound 2(P-1)/P, 0.504 x mesh
     all ranks        98712 B   the above is the busiest rank's share
     barrier rounds       2     6 notifies, 6 waits
-    windows          33024 B   slots, result
+    windows          33024 B   copies, result
     on-chip buffer   20640 B   of 188416 B
 
 Every rank gets the same bits: chunk r is summed by rank r alone, in the order
@@ -37,7 +37,7 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 NUM_RANKS = 4
 SIZE = 4098
 CHUNK = 1032
-PADDED = 4128  # elements of a window: every tile whole
+PADDED = 4128  # elements of a window: every chunk whole
 
 # One signal row for each barrier round: slots only ever count up, so a row that
 # has let one barrier pass would let the next one pass at once.
@@ -53,24 +53,23 @@ class AllReduce:
         self,
         x: pl.Tensor[[1, SIZE], pl.FP32],
         y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-        slots: pl.InOut[pld.DistributedTensor[[NUM_RANKS, CHUNK], pl.FP32]],
+        copies: pl.InOut[pld.DistributedTensor[[NUM_RANKS, CHUNK], pl.FP32]],
         result: pl.InOut[pld.DistributedTensor[[1, PADDED], pl.FP32]],
         signal: pl.InOut[pld.DistributedTensor[[NUM_ROWS, NUM_RANKS], pl.INT32]],
     ) -> pl.Tensor[[1, SIZE], pl.FP32]:
-        ctx = pld.get_comm_ctx(slots)
+        ctx = pld.get_comm_ctx(copies)
         my_rank = pld.rank(ctx)
         my_chunk = my_rank * CHUNK
 
-        # Scatter: write each chunk into this rank's slot on the chunk's owner.
+        # Scatter: write each chunk into this rank's row on the chunk's owner.
         for step in pl.range(NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS
             at = peer * CHUNK
-            if at < SIZE:
-                length = pl.min(CHUNK, SIZE - at)
-                piece = pl.load(x, [0, at], [1, CHUNK], valid_shape=[1, length])
-                pld.tile.remote_store(piece, slots, peer=peer, offsets=[my_rank, 0])
+            length = pl.min(CHUNK, SIZE - at)
+            piece = pl.load(x, [0, at], [1, CHUNK], valid_shape=[1, length])
+            pld.tile.remote_store(piece, copies, peer=peer, offsets=[my_rank, 0])
 
-        # Barrier A: all slots are filled.
+        # Barrier A: all rows are filled.
         for step in pl.range(1, NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS
             pld.system.notify(
@@ -86,11 +85,11 @@ class AllReduce:
                 signal, offsets=[ROW_SCATTERED, peer], expected=1, cmp=pld.WaitCmp.Ge
             )
 
-        # Reduce: add the slots that everybody has filled here.
-        acc = pl.load(slots, [my_rank, 0], [1, CHUNK])
+        # Reduce: add the rows that everybody has filled here.
+        acc = pl.load(copies, [my_rank, 0], [1, CHUNK])
         for step in pl.range(1, NUM_RANKS):
             peer = (my_rank + step) % NUM_RANKS
-            contribution = pl.load(slots, [peer, 0], [1, CHUNK])
+            contribution = pl.load(copies, [peer, 0], [1, CHUNK])
             acc = pl.add(acc, contribution)
         result = pl.store(acc, [0, my_chunk], result)
 
@@ -126,11 +125,11 @@ class AllReduce:
         self,
         x: pl.Tensor[[1, SIZE], pl.FP32],
         y: pl.Out[pl.Tensor[[1, SIZE], pl.FP32]],
-        slots: pl.InOut[pld.DistributedTensor[[NUM_RANKS, CHUNK], pl.FP32]],
+        copies: pl.InOut[pld.DistributedTensor[[NUM_RANKS, CHUNK], pl.FP32]],
         result: pl.InOut[pld.DistributedTensor[[1, PADDED], pl.FP32]],
         signal: pl.InOut[pld.DistributedTensor[[NUM_ROWS, NUM_RANKS], pl.INT32]],
     ) -> pl.Tensor[[1, SIZE], pl.FP32]:
-        return self.all_reduce(x, y, slots, result, signal)
+        return self.all_reduce(x, y, copies, result, signal)
 
     @pl.function(level=pl.Level.HOST, role=pl.Role.Orchestrator)
     def host(
@@ -138,14 +137,14 @@ class AllReduce:
         x: pl.Tensor[[NUM_RANKS, 1, SIZE], pl.FP32],
         y: pl.Out[pl.Tensor[[NUM_RANKS, 1, SIZE], pl.FP32]],
     ) -> pl.Tensor[[NUM_RANKS, 1, SIZE], pl.FP32]:
-        slots_buf = pld.alloc_window_buffer([NUM_RANKS, CHUNK], dtype=pl.FP32)
+        copies_buf = pld.alloc_window_buffer([NUM_RANKS, CHUNK], dtype=pl.FP32)
         result_buf = pld.alloc_window_buffer([1, PADDED], dtype=pl.FP32)
         signal_buf = pld.alloc_window_buffer([NUM_ROWS, NUM_RANKS], dtype=pl.INT32)
         for r in pl.range(pld.world_size()):
-            slots = pld.window(slots_buf, [NUM_RANKS, CHUNK], dtype=pl.FP32)
+            copies = pld.window(copies_buf, [NUM_RANKS, CHUNK], dtype=pl.FP32)
             result = pld.window(result_buf, [1, PADDED], dtype=pl.FP32)
             signal = pld.window(signal_buf, [NUM_ROWS, NUM_RANKS], dtype=pl.INT32)
-            self.per_rank(x[r], y[r], slots, result, signal, device=r)
+            self.per_rank(x[r], y[r], copies, result, signal, device=r)
         return y
 
 

@@ -36,10 +36,10 @@ from pypto.ir.distributed_compiled_program import DistributedConfig
 NUM_RANKS = 4
 SIZE = 80000
 CHUNK = 20000
-TILE = 16384  # elements in one load or store of a loop
+TILE = 16384  # most elements in one load or store
 STAGE_TILES = 4  # full tiles in SIZE
-STAGE_TAIL = 14464  # elements after them
-TAIL = 3616  # elements after them
+STAGE_TAIL = 14464  # elements of SIZE after its full tiles
+TAIL = 3616  # elements of CHUNK after its full tile
 
 # One signal row for each barrier round: slots only ever count up, so a row that
 # has let one barrier pass would let the next one pass at once.

@@ -249,7 +249,9 @@ def test_one_rank_forgets_the_mean(programs, kinds) -> None:
     )
 
 
-def test_each_call_has_an_operator_of_its_own(programs) -> None:
+def test_each_call_has_an_operator_of_its_own_unless_all_are_alike(
+    programs, kinds
+) -> None:
     def call(number: int):
         def script(me) -> None:
             row = 2 * number
@@ -262,7 +264,12 @@ def test_each_call_has_an_operator_of_its_own(programs) -> None:
 
         return programs.write(2, 32, script)
 
-    assert check_trace(join_calls([call(1), call(2)])) == ()
+    trace = join_calls([call(1), call(2)])
+    assert check_trace(trace) == ()
+    finding = _only(check_trace(trace, alike_calls=True), kinds, "AR410")
+    assert finding.message == (
+        "y is made by two operators: maximum in call 2, but sum in call 1"
+    )
 
 
 def test_a_mean_of_one_contribution_is_none(programs, kinds) -> None:
@@ -429,3 +436,87 @@ def test_an_output_with_no_input_at_all(programs, kinds) -> None:
     trace = programs.write(2, 8, lambda me: me.store(me.fill(8, 0.0), "y", 0))
     trace = dataclasses.replace(trace, buffers=trace.buffers[1:])
     assert kinds(check_trace(trace)) == ["AR410"]
+
+
+def _as_type(me, name: str, dtype: DType) -> str:
+    """A view of the bytes of window `name` as another type's."""
+    view = dataclasses.replace(me.views[name], dtype=dtype)
+    me.views[f"{name} as {dtype.value}"] = view
+    return f"{name} as {dtype.value}"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "other"), [(DType.FP32, DType.INT32), (DType.BF16, DType.FP16)]
+)
+def test_bytes_read_as_another_type(programs, kinds, dtype, other) -> None:
+    """Whether the sum of them is cast, or its bytes are read as the first type."""
+
+    def script(me, is_cast: bool) -> None:
+        programs.stage_in(me, SIZE)
+        me.barrier(0, line=20)
+        data = _as_type(me, "data", other)
+        total = _sum(me, [me.at(30).get(peer, data, 0, SIZE) for peer in range(4)])
+        if is_cast:
+            me.at(40).store(me.cast(total, dtype), "y", 0)
+        else:
+            me.store(total, _as_type(me, "result", other), 0)
+            me.at(40).store(me.load("result", 0, SIZE), "y", 0)
+
+    for is_cast in (True, False):
+        trace = programs.write(
+            4, SIZE, lambda me, cast=is_cast: script(me, cast), dtype=dtype
+        )
+        finding = _only(check_trace(trace), kinds, "AR410")
+        seen = f"bytes of {dtype.value} elements read as another type"
+        assert seen in finding.message
+
+
+def test_bytes_added_in_memory_as_another_type(programs, kinds) -> None:
+    def script(me) -> None:
+        programs.stage_in(me, SIZE)
+        bits = me.load(_as_type(me, "data", DType.INT32), 0, SIZE)
+        total = _as_type(me, "result", DType.INT32)
+        for peer in range(4):
+            me.at(30).put(bits, peer, total, 0, atomic=True)
+        me.barrier(0, line=20)
+        me.at(40).store(me.load("result", 0, SIZE), "y", 0)
+
+    findings = check_trace(programs.write(4, SIZE, script))
+    (error,) = (one for one in findings if one.is_error)
+    assert error.code.id == "AR410"
+    assert "bytes of fp32 elements read as another type" in error.message
+
+
+def test_bytes_moved_as_another_type_and_read_as_their_own(programs) -> None:
+    def script(me) -> None:
+        programs.stage_in(me, SIZE)
+        me.barrier(0, line=20)
+        data = _as_type(me, "data", DType.INT32)
+        for peer in range(4):
+            bits = me.at(30).get(peer, data, 0, SIZE)
+            me.at(31).store(bits, _as_type(me, "rows", DType.INT32), 0, peer)
+        parts = [me.at(40).load("rows", 0, SIZE, peer) for peer in range(4)]
+        me.at(41).store(_sum(me, parts), "y", 0)
+
+    windows = {"data": (1, SIZE), "rows": (4, SIZE)}
+    assert check_trace(programs.write(4, SIZE, script, windows=windows)) == ()
+
+
+@pytest.mark.parametrize("dtype", [DType.INT32, DType.UINT32])
+def test_a_minimum_by_negation_needs_signs(programs, kinds, dtype) -> None:
+    def script(me, parts) -> None:
+        turned = [me.scale(part, -1.0) for part in parts]
+        me.store(me.scale(_sum(me, turned, TileOp.MAX), -1.0), "y", 0)
+
+    findings = check_trace(_all_reduce(programs, script, dtype=dtype))
+    assert ("AR410" in kinds(findings)) is (dtype is DType.UINT32)
+
+
+def test_fractions_that_a_cast_cuts_before_the_sum(programs, kinds) -> None:
+    def script(me, parts) -> None:
+        wide = [me.scale(me.cast(part, DType.FP32), 0.25) for part in parts]
+        me.store(_sum(me, [me.cast(one, DType.INT16) for one in wide]), "y", 0)
+
+    trace = _all_reduce(programs, script, dtype=DType.INT16)
+    finding = _only(check_trace(trace), kinds, "AR410")
+    assert "fractions that integers lost before the last step" in finding.message

@@ -102,6 +102,22 @@ def refuse(
             "AR103",
             "--size 4080 or 4104",
         ),
+        ("--ranks 4 --size 64 -o k.py --run --check-only", 2, "AR107", "exclude each"),
+        ("--ranks 4 --size 64 -q -v", 2, "AR107", "-q and -v exclude each other"),
+        ("--ranks 4 --size 64 --cost-model no.toml", 2, "AR107", "--algorithm auto"),
+        ("plan --ranks 4 --size 64 --cost-model no", 2, "AR107", "--algorithm auto"),
+        (
+            "--ranks 4 --size 64 --algorithm auto --cost-model no.toml",
+            1,
+            "AR107",
+            "no.toml cannot be read: no such file or directory\n  --> no.toml\n"
+            "   = help: give --cost-model a TOML file",
+        ),
+        ("bench --algorithm ring", 2, "AR107", "give --sweep too"),
+        ("bench --sweep --repeats 2", 2, "AR107", "exclude each other"),
+        ("compare --ranks 4 --size 64 --because x", 2, "AR107", "--because"),
+        ("check kernel.py --ranks 0", 1, "AR101", "0 ranks"),
+        ("run kernel.py --ranks -1", 1, "AR101", "-1 ranks"),
         ("frobnicate", 2, "AR107", "'frobnicate'"),
         ("explain AR999", 2, "AR107", "'AR999'"),
     ],
@@ -114,6 +130,31 @@ def test_bad_words(
     says: str,
 ) -> None:
     assert says in refuse(capsys, flags.split(), exit_code, code)
+
+
+@pytest.mark.parametrize(
+    ("command", "flag"),
+    [
+        ("emit", "-o"),
+        ("emit", "--certificate"),
+        ("report", "-o"),
+        ("compare", "--plot"),
+    ],
+)
+def test_a_file_has_a_name(
+    capsys: pytest.CaptureFixture[str], command: str, flag: str
+) -> None:
+    args = [command, "--ranks", "4", "--size", "64", flag, ""]
+    assert "a file needs a name" in refuse(capsys, args, 2, "AR107")
+
+
+def test_a_binary_file_has_no_line_to_correct(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_bytes(b"x = 1\0\n")
+    err = refuse(capsys, ["check", str(path)], 1, "AR704")
+    assert "help: give the path of a Python file that defines a pypto program" in err
 
 
 def test_a_size_that_divides_but_does_not_align(

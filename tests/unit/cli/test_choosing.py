@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from allreduce_gen.costmodel import (
     fit_model,
     load_model,
 )
+from allreduce_gen.engines.base import EngineName
 from allreduce_gen.spec import AllReduceSpec
 
 SPEC = ["--ranks", "2", "--size", "64"]
@@ -94,13 +96,31 @@ def test_compare_plots(capsys, tmp_path: Path) -> None:
     assert run_cli(["compare", *SPEC, "--plot", str(path)]) == 0
     assert capsys.readouterr().err == f"{path}: written\n"
     assert "<svg" in path.read_text()
-    assert run_cli(["compare", *SPEC, "--plot", str(tmp_path / "times.xyz")]) == 2
 
 
 def test_compare_has_one_way_to_say_sizes(capsys) -> None:
     assert run_cli(["compare", *SPEC, "--sizes", "64"]) == 2
     assert "--sizes stands in place of --size" in capsys.readouterr().err
     assert run_cli(["compare", "--ranks", "2"]) == 2
+
+
+def test_compare_with_groups_has_a_row_for_those_without(capsys) -> None:
+    assert run_cli(["compare", *SPEC, "--groups", "2x1"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    refused = [one.split()[0] for one in rows if one.endswith("refused: AR107")]
+    assert refused == [one.value for one in FORMULAS if one.value != "hierarchical"]
+
+
+@pytest.mark.parametrize("name", ["times.gif", "times"])
+def test_compare_refuses_a_picture_it_cannot_draw_up_front(
+    capsys, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    assert run_cli(["compare", *SPEC, "--plot", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "does not end in .png, .svg, .pdf" in err
+    assert not path.exists()
 
 
 def test_compare_of_what_nothing_can_reduce_exits_1(capsys) -> None:
@@ -146,9 +166,47 @@ def test_calibrate_writes_a_cost_file_and_says_how_well_it_fits(
     assert "; calibrated numbers for a2a3sim from" in capsys.readouterr().err
 
 
-def test_calibrate_needs_enough_runs(capsys) -> None:
-    assert run_cli(["calibrate", "--ranks", "2", "--sizes", "0"]) == 2
-    assert "0 runs for 5 numbers" in capsys.readouterr().err
+def test_calibrate_needs_enough_runs(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_few(*_: object, **__: object) -> Calibration:
+        fit_model([], "a2a3sim", "no runs")
+        raise AssertionError
+
+    monkeypatch.setattr(calibrate, "calibrate", too_few)
+    assert run_cli(["calibrate"]) == 2
+    assert "0 runs for 5 numbers: give more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "exit_code", "code", "says"),
+    [
+        ("--ranks x", 2, "AR107", "'x' is no list of numbers of ranks like 2,4,8"),
+        ("--ranks 1K", 2, "AR107", "'1K' is no list of numbers of ranks"),
+        ("--ranks 2,65", 1, "AR106", "65 ranks"),
+        ("--ranks 2 --sizes 0", 1, "AR102", "0 elements"),
+    ],
+)
+def test_calibrate_refuses_what_cannot_be_planned(
+    capsys, flags: str, exit_code: int, code: str, says: str
+) -> None:
+    assert run_cli(["calibrate", *flags.split()]) == exit_code
+    err = capsys.readouterr().err
+    assert err.startswith(f"error[{code}]")
+    assert says in err
+
+
+@pytest.mark.parametrize(("quiet", "lines"), [((), 1), (("-q",), 0)])
+def test_calibrate_says_each_kernel_when_it_is_timed(
+    capsys, monkeypatch: pytest.MonkeyPatch, quiet: tuple[str, ...], lines: int
+) -> None:
+    def one_kernel(*_: object, tell, **__: object) -> Calibration:
+        done = _timed_by_the_default_model(EngineName.SIMULATOR, "a2a3sim")
+        tell(replace(done.fit.samples[0], seconds=2e-6))
+        return done
+
+    monkeypatch.setattr(calibrate, "calibrate", one_kernel)
+    assert run_cli(["calibrate", *quiet]) == 0
+    err = capsys.readouterr().err
+    assert err.count("two_phase_p4_n1_fp32: 2 us a call\n") == lines
 
 
 def _timed_by_the_default_model(engine, platform, **_: object) -> Calibration:

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from allreduce_gen.__main__ import main
 from allreduce_gen.cli import run_cli
 from allreduce_gen.engines.mpi.available import missing_part
 
@@ -86,6 +88,18 @@ def ranks_in(folder: Path) -> list[int]:
     return found
 
 
+def test_an_interrupt_while_the_program_loads_is_one(monkeypatch, capsys) -> None:
+    class Loading(ModuleType):
+        def __getattr__(self, name: str) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "allreduce_gen.cli", Loading("allreduce_gen.cli"))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
 def test_what_never_ends_is_stopped_at_the_limit(tmp_path: Path, capsys) -> None:
     path = endless(tmp_path)
     assert run_cli(["run", str(path), "--timeout", "0.2"]) == 1
@@ -116,6 +130,7 @@ def test_a_full_stdout_is_named(tmp_path: Path) -> None:
     assert process.returncode == 1
     assert "error[AR604]" in err
     assert "stdout could not be written: no space left on device" in err
+    assert "= help: send stdout to a file or a pipe that takes all of it" in err
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_other(
@@ -163,14 +178,29 @@ def test_a_closed_stdout_is_named(tmp_path: Path) -> None:
     assert "stdout is closed" in done.stderr
 
 
-def test_a_reader_that_leaves_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("args", "code"), [(SPEC, 0), (["explain"], 0), (["--help"], 0)]
+)
+def test_a_reader_that_leaves_changes_nothing(
+    tmp_path: Path, args: list[str], code: int
+) -> None:
     read, write = os.pipe()
     os.close(read)
-    process = start(SPEC, tmp_path, stdout=write)
+    process = start(args, tmp_path, stdout=write)
     os.close(write)
-    err = process.communicate()[1]
-    assert process.returncode == 1
-    assert "stdout was closed before everything was written" in err
+    assert process.communicate()[1] == ""
+    assert process.returncode == code
+
+
+def test_messages_that_nobody_reads_keep_the_exit_code() -> None:
+    command = f"{sys.executable} -m allreduce_gen explain AR1 2>&1 >&3 3>&- | true"
+    done = subprocess.run(
+        ["bash", "-c", f"exec 3>/dev/null; {command}; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert (done.returncode, done.stderr) == (2, b"")
 
 
 def test_64_ranks_run_on_any_number_of_cores(tmp_path: Path, capsys) -> None:

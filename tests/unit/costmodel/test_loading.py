@@ -115,5 +115,5 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="cannot be read: No such file or directory"):
+    with pytest.raises(SpecError, match="cannot be read: no such file or directory"):
         load_model("a2a3sim", tmp_path / "none.toml")

@@ -38,7 +38,7 @@ def test_replay_and_closed_form_agree(algorithm: Algorithm, ranks: int) -> None:
         assert replayed.terms == terms
         assert replayed.seconds == pytest.approx(terms.seconds(FULL))
     else:
-        assert replayed.seconds == pytest.approx(terms.seconds(FULL), rel=0.2)
+        assert replayed.seconds == pytest.approx(terms.seconds(FULL), rel=1 / 6)
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8, 13])
@@ -50,6 +50,14 @@ def test_they_agree_on_padded_vectors_too(algorithm: Algorithm, ranks: int) -> N
     modelled = closed_form(padded_problem(plan)).seconds(PURE)
     if is_exact(algorithm, ranks):
         assert replay(trace, PURE).seconds == pytest.approx(modelled)
+
+
+def test_blocks_without_elements_are_counted_but_not_moved() -> None:
+    """Two of the double tree's eight blocks have elements: a quarter of the rounds."""
+    spec = AllReduceSpec(num_ranks=2, size=10, algorithm=Algorithm.DOUBLE_TREE)
+    plan, trace = plan_and_trace(spec)
+    modelled, replayed = closed_form(padded_problem(plan)), replay(trace, PURE)
+    assert modelled.rounds == 4 * replayed.terms.rounds == 16
 
 
 @pytest.mark.parametrize(

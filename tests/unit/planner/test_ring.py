@@ -42,6 +42,17 @@ def test_persisting_windows_need_one_more_handshake() -> None:
     assert both.notifies == 30
 
 
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+@pytest.mark.parametrize("algorithm", RINGS)
+def test_slots_lowered_between_waits_make_no_round(
+    algorithm: Algorithm, ranks: int
+) -> None:
+    once, epoch, clearing = (
+        cost(algorithm, ranks, 4096, reuse=reuse).barrier_rounds for reuse in Reuse
+    )
+    assert (once, epoch, clearing) == (2 * ranks - 2, 2 * ranks - 1, 2 * ranks - 1)
+
+
 def test_chunks_without_elements_are_not_moved() -> None:
     assert cost(Algorithm.RING, 64, 1).remote_bytes == 2 * 32
 

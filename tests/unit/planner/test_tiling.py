@@ -1,5 +1,7 @@
 """Spans are one tile where they fit, else full tiles and one shorter tail."""
 
+from dataclasses import replace
+
 import pytest
 
 from allreduce_gen.ir.constants import Constant
@@ -68,16 +70,17 @@ def test_staging_moves_every_element_once_in_whole_blocks(
 @pytest.mark.parametrize("size", [1, 7, 8, 18, 4096, 4097, 65537, 1000003, 2**40])
 def test_owners_tile_the_vector(size: int, num_ranks: int) -> None:
     chunking = cut(AllReduceSpec(num_ranks=num_ranks, size=size), num_ranks)
-    span = split(chunking.chunk, TILE, limit=chunking.limit)
-    env = {one.name: one.value for one in (*chunking.constants, *span.constants)}
+    tiling = split(chunking.chunk, TILE)
+    span = replace(tiling.span, limit=chunking.limit)
+    env = {one.name: one.value for one in (*chunking.constants, *tiling.constants)}
     end = 0
     for rank in range(num_ranks):
         base = rank * chunking.chunk.value
-        for piece in cut_span(span.span, base, env):
+        for piece in cut_span(span, base, env):
             assert base + piece.first == end
             end += (piece.count - 1) * piece.elems + piece.valid
     assert end == size
-    assert evaluate(span.span.tile, env) % 8 == 0
+    assert evaluate(span.tile, env) % 8 == 0
     idle = (num_ranks - 1) * chunking.chunk.value >= size
     assert chunking.has_idle_owners == idle
 

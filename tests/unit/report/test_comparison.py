@@ -47,7 +47,8 @@ def test_the_table(compared: Comparison) -> None:
         "two_phase 24576 1.000 2 6 2 32768 20480 6.429 us 6.429 us 6.429 us clean"
     )
     assert bounds == (
-        "lower bounds, one port: 2 rounds 4 us, 24576 B 983 ns, reducing 122.9 ns"
+        "lower bounds, one port: 2 rounds of one peer each 4 us, 24576 B 983 ns, "
+        "reducing 122.9 ns"
     )
     assert times == "times: uncalibrated numbers from the default cost model"
 
