@@ -84,24 +84,24 @@ class KernelView(Drawing):
     @property
     def rounding_note(self) -> str:
         """How results are scaled and 16-bit floats combined, after a comma, if so."""
-        last = ["scaled by 1/P"] if self.is_scaled else []
-        wide = ""
-        if accumulator(self.spec) is not self.spec.dtype:
-            wide = f", in {accumulator(self.spec).name}"
-            last.append("rounded once")
+        wide, last = self._rounding
         then = ", then " if self.is_scaled else " and "
-        return f"{wide}{then}{' and '.join(last)}" if last else ""
+        return f"{wide}{then}{last}" if last else ""
 
     @property
     def rounding_clause(self) -> str:
         """The same of a sentence that has another subject."""
-        last = ["scaled by 1/P"] if self.is_scaled else []
-        wide = ""
-        if accumulator(self.spec) is not self.spec.dtype:
-            wide = f", in {accumulator(self.spec).name}"
-            last.append("rounded once")
+        wide, last = self._rounding
         subject = "the sum" if self.is_scaled else "the result"
-        return f"{wide}, and {subject} is {' and '.join(last)}" if last else ""
+        return f"{wide}, and {subject} is {last}" if last else ""
+
+    @property
+    def _rounding(self) -> tuple[str, str]:
+        """`, in FP32` and `scaled by 1/P and rounded once`, as far as either holds."""
+        is_wide = accumulator(self.spec) is not self.spec.dtype
+        last = ["scaled by 1/P"] * self.is_scaled + ["rounded once"] * is_wide
+        wide = f", in {accumulator(self.spec).name}" if is_wide else ""
+        return wide, " and ".join(last)
 
     @property
     def expressions(self) -> tuple[str, ...]:
